@@ -443,7 +443,7 @@ typedef struct kn_model kn_model;
  * @param ctx context
  * @param data the training sample
  * @param options options of "fit"; NULL: defaults
- * @param model owned by the caller; free with kn_model_free
+ * @param model owned by the caller; free with kn_model_free; NULL if the option {dry_run} is set
  * @return any status
  */
 KN_API kn_status kn_fit(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_model **model);

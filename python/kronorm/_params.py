@@ -15,7 +15,8 @@ from ._temporary import temporary_folder
 from ._session import option_keys, option_table, text
 
 # options of "fit" that are not parameters: files, and the choice of their rows and columns
-NOT_IN_MEMORY = ("covariates", "responses", "where", "session", "match", "na", "targets", "mask", "output", "force")
+NOT_IN_MEMORY = ("covariates", "responses", "where", "session", "match", "na", "targets", "mask", "output", "force",
+                 "measure", "atlas", "suffix", "space", "desc", "entities", "dry_run")
 # parameters that belong to the session, or are used before the library reads the data
 OWN = ("id", "threads", "memory", "progress")
 COLUMNS = ("use", "categorical", "numeric", "batch", "smooth", "group")

@@ -42,6 +42,9 @@ class NormativeModel(FolderMethods, Fitted, Tags, MultiOutputMixin, RegressorMix
         participants keep their rows in all results, with NaN.
     missing_responses : {"impute", "drop"}, default "impute"
         Treatment of NaN in Y: impute from the other responses for the fit, or exclude the response.
+    outliers : {"missing", "keep", "error"}, default "missing"
+        Values of Y in `fit` that are far beyond all others, such as a thickness of 250 mm: treat them as missing, keep
+        them, or raise an error. Scored values are never changed.
     use : columns or patterns of columns, "usual" or "all", default None
         Covariates. "all" is all columns except the ids and those with the name of a group, such as
         diagnosis, or of a visit, such as session. "usual" is the columns among them with a usual name, such as age, sex and site. None is
@@ -194,7 +197,8 @@ class NormativeModel(FolderMethods, Fitted, Tags, MultiOutputMixin, RegressorMix
     """
 
     def __init__(
-        self, *, id: str | None = None, missing: str = "error", missing_responses: str = "impute", use: Columns = None,
+        self, *, id: str | None = None, missing: str = "error", missing_responses: str = "impute", outliers: str = "missing",
+        use: Columns = None,
         categorical: Columns = None, numeric: Columns = None, names: str | None = None, unit: str | None = None,
         scratch: str | None = None, method: str = "smtgpr",
         components: int | str = "auto", noise: str = "structured", likelihood: str = "exact", preset: str | None = None,
@@ -209,7 +213,7 @@ class NormativeModel(FolderMethods, Fitted, Tags, MultiOutputMixin, RegressorMix
         folds: int = 10, top: float = 0.05, strip_ids: bool = False, seed: int = 1, threads: int | None = None,
         memory: str | int | None = None, progress: Progress | bool | None = None,
     ) -> None:
-        self.id, self.missing, self.missing_responses, self.use = id, missing, missing_responses, use
+        self.id, self.missing, self.missing_responses, self.outliers, self.use = id, missing, missing_responses, outliers, use
         self.categorical, self.numeric, self.names, self.unit, self.scratch = categorical, numeric, names, unit, scratch
         self.method, self.components, self.noise, self.likelihood = method, components, noise, likelihood
         self.preset, self.sample_kernel, self.task_kernel, self.task_scale = preset, sample_kernel, task_kernel, task_scale

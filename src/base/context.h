@@ -43,22 +43,30 @@ typedef struct kn_resources {
     size_t memory; /* bytes; 0: the default of kn_memory */
 } kn_resources;
 
-/* Save and restore thread count and memory limit. They do not change kn_threads_given. */
+/* Returns thread count and memory limit of the context, to be restored by kn_resources_restore. */
 kn_resources kn_resources_of(const kn_ctx *ctx);
+/* Sets thread count and memory limit to saved values; kn_threads_given does not change. */
 void kn_resources_restore(kn_ctx *ctx, kn_resources resources);
 
-/* True if the user set a value (kn_set_threads, kn_set_memory); false if kn_threads and kn_memory
- * return defaults that depend on the machine. */
+/* True if the user set a number of threads (kn_set_threads); false if kn_threads returns a
+ * default that depends on the machine. */
 bool kn_threads_given(const kn_ctx *ctx);
+/* True if the user set a memory limit (kn_set_memory); false if kn_memory returns a default that
+ * depends on the machine. */
 bool kn_memory_given(const kn_ctx *ctx);
 
 /* Accessors for base/mpi/comm.c: the communicator (borrowed, never NULL), whether all ranks know
  * the last error, and the communication statistics of this rank. */
 struct kn_comm;
+/* Returns the communicator of the context: borrowed, never NULL. */
 const struct kn_comm *kn_ctx_comm(const kn_ctx *ctx);
+/* Sets the communicator of the context (borrowed). */
 void kn_ctx_set_comm(kn_ctx *ctx, const struct kn_comm *comm);
+/* Returns whether all MPI ranks know the last error; for base/mpi/comm.c. */
 bool kn_ctx_error_is_shared(const kn_ctx *ctx);
+/* Records whether all MPI ranks know the last error; for base/mpi/comm.c. */
 void kn_ctx_set_error_shared(kn_ctx *ctx, bool agreed);
+/* Returns the communication statistics of this MPI rank; for base/mpi/comm.c. */
 struct kn_comm_use *kn_ctx_use(kn_ctx *ctx);
 
 /* With more than one MPI rank, makes kn_memory return `bytes`: the caller passes the minimum over
@@ -66,11 +74,12 @@ struct kn_comm_use *kn_ctx_use(kn_ctx *ctx);
  * affected. */
 void kn_ctx_set_memory_max(kn_ctx *ctx, size_t bytes);
 
-/* Cancellation: kn_cancelled tests the flag of kn_cancel (of the parent context for a worker);
- * kn_fail_cancelled sets the message and returns KN_ERR_CANCELLED; kn_check_cancel does so only if
- * the flag is set, else it returns KN_OK. */
+/* Returns whether kn_cancel was called for the context, or for its parent if it belongs to a
+ * worker. */
 bool kn_cancelled(const kn_ctx *ctx);
+/* Sets the message of a cancelled call and returns KN_ERR_CANCELLED. */
 kn_status kn_fail_cancelled(kn_ctx *ctx);
+/* Returns KN_ERR_CANCELLED with its message if the context is cancelled, else KN_OK. */
 kn_status kn_check_cancel(kn_ctx *ctx);
 
 /* Switches log, kept warnings and progress off, for a step inside another step that reports for
@@ -87,8 +96,9 @@ const char *kn_ctx_enter_stage(kn_ctx *ctx, const char *stage);
  * cancellation flag of the parent. Free it before the parent. NULL if out of memory. */
 kn_ctx *kn_ctx_new_worker(kn_ctx *parent, int threads);
 
-typedef struct kn_meter kn_meter;          /* memory/alloc.h */
-kn_meter *kn_ctx_meter(const kn_ctx *ctx); /* for memory/alloc.c; borrowed */
+typedef struct kn_meter kn_meter; /* memory/alloc.h */
+/* Returns the memory meter of the context, borrowed; for memory/alloc.c. */
+kn_meter *kn_ctx_meter(const kn_ctx *ctx);
 
 /* For tests: makes the k-th allocation from now fail (1: the next); 0 switches this off. */
 void kn_fail_allocation(kn_ctx *ctx, long k);

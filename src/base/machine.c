@@ -24,7 +24,8 @@ enum { PATH_SIZE = 4096 };
  * the cgroup file system, which decides the file names. */
 typedef double (*cgroup_limit_fn)(const char *folder, int version);
 
-/* The first number in folder/file; INFINITY if it is "max" or not positive, or without a file. */
+/* Returns the first number in the file folder/file; INFINITY if it is "max" or not positive, or
+ * without a file. */
 static double read_cgroup_number(const char *folder, const char *file)
 {
     char path[PATH_SIZE];
@@ -39,8 +40,9 @@ static double read_cgroup_number(const char *folder, const char *file)
     return x;
 }
 
-/* The smallest limit of the group and its ancestors up to the mount point. Cuts `group` down. */
-static double min_limit_above(const char *mount, char *group, int version, cgroup_limit_fn limit)
+/* Returns the smallest limit of the cgroup `group` below `mount` and its ancestors up to the
+ * mount point. Cuts `group` down. */
+static double find_limit_above(const char *mount, char *group, int version, cgroup_limit_fn limit)
 {
     double lowest = INFINITY;
     char folder[2 * PATH_SIZE];
@@ -55,7 +57,7 @@ static double min_limit_above(const char *mount, char *group, int version, cgrou
     }
 }
 
-/* Is `word` an item of the comma-separated list? */
+/* Returns whether `word` is an item of the comma-separated list. */
 static bool list_contains(const char *words, const char *word)
 {
     size_t n = strlen(word);
@@ -71,7 +73,7 @@ static bool list_contains(const char *words, const char *word)
  * Returns the smallest limit over the cgroups of this process and all their ancestors, INFINITY if
  * there is none. controller: "memory" or "cpu". root: prefix of /proc and /sys, "" or a test
  * folder. */
-static double min_cgroup_limit(const char *root, const char *controller, cgroup_limit_fn limit)
+static double find_cgroup_limit(const char *root, const char *controller, cgroup_limit_fn limit)
 {
     double lowest = INFINITY;
     char line[PATH_SIZE], mount[PATH_SIZE];
@@ -88,7 +90,7 @@ static double min_cgroup_limit(const char *root, const char *controller, cgroup_
             continue;
         snprintf(mount, sizeof mount, "%s/sys/fs/cgroup%s%s", root, version == 1 ? "/" : "",
                  version == 1 ? controller : "");
-        lowest = fmin(lowest, min_limit_above(mount, group, version, limit));
+        lowest = fmin(lowest, find_limit_above(mount, group, version, limit));
     }
     if (f)
         fclose(f);
@@ -97,8 +99,9 @@ static double min_cgroup_limit(const char *root, const char *controller, cgroup_
 
 /* ---- processors ------------------------------------------------------------------------------ */
 
-/* Number of bits of the affinity mask, 0 if unknown; *hash = its hash. The kernel does not report
- * the size of its mask: it refuses a set that is too small with EINVAL, so the size is doubled. */
+/* Returns the number of processors in the affinity mask, 0 if unknown; *hash = the hash of the
+ * mask. The kernel does not report the size of its mask: it refuses a set that is too small with
+ * EINVAL, so the size is doubled. */
 static int count_allowed_processors(uint64_t *hash)
 {
     enum { MAX_SET = 1 << 16 };
@@ -120,8 +123,9 @@ static int count_allowed_processors(uint64_t *hash)
     return count;
 }
 
-/* Processors of a cgroup: quota of processor time per period; INFINITY without a quota. */
-static double cpu_quota(const char *folder, int version)
+/* Returns the processors that a cgroup may use: quota of processor time per period; INFINITY
+ * without a quota. Implements cgroup_limit_fn. */
+static double read_cpu_quota(const char *folder, int version)
 {
     if (version == 1)
         return read_cgroup_number(folder, "cpu.cfs_quota_us") /
@@ -137,6 +141,7 @@ static double cpu_quota(const char *folder, int version)
     return time / period;
 }
 
+/* Returns n, but at least 1. */
 static int max_with_one(int n)
 {
     return n > 1 ? n : 1;
@@ -150,7 +155,7 @@ int kn_processors_shared(const char *root, int same, int job)
     if (may > 0 && may < count)
         count = may;
     count = max_with_one(count / same);
-    double paid = ceil(min_cgroup_limit(root, "cpu", cpu_quota) / job);
+    double paid = ceil(find_cgroup_limit(root, "cpu", read_cpu_quota) / job);
     return paid >= 1 && paid < count ? (int)paid : count;
 }
 
@@ -168,7 +173,9 @@ uint64_t kn_processors_hash(void)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static double memory_limit(const char *folder, int version)
+/* Returns the memory limit of a cgroup in bytes, INFINITY without one. Implements
+ * cgroup_limit_fn. */
+static double read_memory_limit(const char *folder, int version)
 {
     return read_cgroup_number(folder, version == 1 ? "memory.limit_in_bytes" : "memory.max");
 }
@@ -176,7 +183,7 @@ static double memory_limit(const char *folder, int version)
 double kn_ram(const char *root, bool *limited)
 {
     double all = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    double group = min_cgroup_limit(root, "memory", memory_limit);
+    double group = find_cgroup_limit(root, "memory", read_memory_limit);
     *limited = group < all;
     return *limited ? group : all;
 }

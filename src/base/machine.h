@@ -10,33 +10,34 @@
 
 /* Number of processors that this process may use. */
 
-/* Processors in the affinity mask (taskset, batch system), limited by the quota of the cgroup; at
- * least 1. root: prefix of /proc and /sys, "" or a test folder. */
+/* Returns the number of processors in the affinity mask (taskset, batch system), limited by the
+ * quota of the cgroup; at least 1. root: prefix of /proc and /sys, "" or a test folder. */
 int kn_processors(const char *root);
 
-/* The same for one of several processes (MPI ranks of a node): `same` processes divide the affinity
- * mask, `job` processes divide the quota. At least 1. */
+/* Returns the processors of one of several processes (MPI ranks of a node): `same` processes
+ * divide the affinity mask, `job` processes divide the quota. At least 1. root: as in
+ * kn_processors. */
 int kn_processors_shared(const char *root, int same, int job);
 
-/* Hash of the affinity mask: equal for processes of one machine with the same mask. */
+/* Returns a hash of the affinity mask: equal for processes of one machine with the same mask. */
 uint64_t kn_processors_hash(void);
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Memory and address space that this process may use. */
 
-/* Bytes of physical memory of the machine, or of its cgroup (container, batch job) if that is less;
- * *limited is set then. root: as in kn_processors. */
+/* Returns the bytes of physical memory of the machine, or of its cgroup (container, batch job)
+ * if that is less; *limited tells which. root: as in kn_processors. */
 double kn_ram(const char *root, bool *limited);
 
-/* Bytes of address space that are free under ulimit -v, INFINITY without a limit. */
+/* Returns the bytes of address space that are free under ulimit -v, INFINITY without a limit. */
 double kn_address_space(void);
 
 /* ---- clock ----------------------------------------------------------------------------------- */
 
 /* Monotonic clock for timing. */
 
-/* Seconds since an arbitrary start; only differences have a meaning. */
+/* Returns seconds since an arbitrary start; only differences have a meaning. */
 double kn_clock(void);
 
 #endif

@@ -45,22 +45,25 @@ static inline kn_mat kn_cols(kn_mat m, ptrdiff_t j, ptrdiff_t cols)
     return kn_sub(m, 0, j, m.rows, cols);
 }
 
-/* Row i of `to` = row index[i] of `from`, for the to.rows rows and to.cols columns of `to`. */
+/* Copies rows: row i of `to` = row index[i] of `from`, for the to.rows rows and to.cols columns
+ * of `to`. */
 void kn_mat_rows(kn_mat from, const ptrdiff_t *index, kn_mat to);
 
-/* to (n x cols) = columns first .. first + cols - 1 of a view with n rows, converted to double. */
+/* Copies columns first .. first + cols - 1 of a view with n rows to `to` (n x cols), converted
+ * to double. */
 void kn_view_block(kn_view from, ptrdiff_t first, kn_mat to);
 
-/* Rows first .. first + rows - 1 of a view, sharing the elements. */
+/* Returns a view of rows first .. first + rows - 1 of v, sharing the elements. */
 kn_view kn_view_row_range(kn_view v, ptrdiff_t first, ptrdiff_t rows);
 
-/* Element (i, j) as double. */
+/* Returns element (i, j) of a view as double. */
 double kn_view_at(kn_view v, ptrdiff_t i, ptrdiff_t j);
 
-/* out[n] = rows first .. first + n - 1 of column j, converted to double. */
+/* Copies rows first .. first + n - 1 of column j of a view to out[n], converted to double. */
 void kn_view_column(kn_view v, ptrdiff_t first, ptrdiff_t n, ptrdiff_t j, double *out);
 
-double kn_sumsq(kn_mat m); /* |M|_F^2 */
+/* Returns the sum of squares of all entries, |M|_F^2. */
+double kn_sumsq(kn_mat m);
 
 /* A matrix of float32, for steps in which a relative precision of 1e-7 is enough: half the memory
  * traffic and about twice the speed. */
@@ -69,9 +72,12 @@ typedef struct kn_fmat {
     ptrdiff_t rows, cols, ld;
 } kn_fmat;
 
-/* As kn_mat_new, kn_mat_clear and kn_mat_set; kn_fmat_set rounds to float32. */
+/* Allocates a rows x cols matrix of float32 zeros, owned by the caller. Errors as kn_mat_new. */
 kn_status kn_fmat_new(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t cols, kn_fmat *out);
+/* Frees a matrix of kn_fmat_new and empties it; {0} is allowed. */
 void kn_fmat_clear(kn_fmat *m);
+/* Copies `from`, rounded to float32, into the upper left corner of `to`, which must be at least
+ * as large. */
 void kn_fmat_set(kn_fmat to, kn_mat from);
 
 /* As kn_col, kn_sub and kn_cols. */
@@ -100,7 +106,7 @@ static inline kn_fmat kn_fcols(kn_fmat m, ptrdiff_t j, ptrdiff_t cols)
 
 /* Registers the mapping of this context, at most one, MAP_SHARED; start NULL: none. */
 void kn_mmap_hint_set(kn_ctx *ctx, const void *start, size_t bytes);
-/* Is p an address in the registered mapping? */
+/* Returns whether p is an address in the mapping that kn_mmap_hint_set registered. */
 bool kn_mmap_hint(const kn_ctx *ctx, const void *p);
 
 /* Tells the system that columns first .. first + count - 1 have been read or written (madvise): all

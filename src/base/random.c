@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+/* Advances the splitmix64 state *x and returns its next 64 bits, from which seeds are made. */
 static uint64_t next_splitmix(uint64_t *x)
 {
     uint64_t z = (*x += 0x9e3779b97f4a7c15u);
@@ -21,6 +22,7 @@ void kn_rng_init(kn_rng *rng, uint64_t seed, uint64_t stream)
         rng->s[0] = 1; /* the all-zero state is a fixed point */
 }
 
+/* Returns x rotated left by k bits, 1 to 63. */
 static uint64_t rotate_left(uint64_t x, int k)
 {
     return (x << k) | (x >> (64 - k));

@@ -14,11 +14,15 @@ typedef struct kn_rng {
 /* Starts generator `stream` of `seed`. Streams are independent: give each use its own, so that a
  * new use does not change the numbers of the others. */
 void kn_rng_init(kn_rng *rng, uint64_t seed, uint64_t stream);
-uint64_t kn_rng_next(kn_rng *rng);                /* 64 random bits */
-double kn_rng_uniform(kn_rng *rng);               /* uniform on [0, 1) */
-double kn_rng_normal(kn_rng *rng);                /* standard normal */
-ptrdiff_t kn_rng_below(kn_rng *rng, ptrdiff_t n); /* uniform on 0 .. n-1, unbiased; n > 0 */
-/* out[n] = a uniform random permutation of 0 .. n-1. */
+/* Returns 64 random bits. */
+uint64_t kn_rng_next(kn_rng *rng);
+/* Returns a uniform number on [0, 1). */
+double kn_rng_uniform(kn_rng *rng);
+/* Returns a standard normal number. */
+double kn_rng_normal(kn_rng *rng);
+/* Returns a uniform integer on 0 .. n-1, unbiased; n > 0. */
+ptrdiff_t kn_rng_below(kn_rng *rng, ptrdiff_t n);
+/* Fills out[n] with a uniform random permutation of 0 .. n-1. */
 void kn_rng_permutation(kn_rng *rng, ptrdiff_t n, ptrdiff_t *out);
 
 #endif

@@ -9,6 +9,7 @@
 
 enum { LONGEST = 63 };
 
+/* True if two letters are equal, ignoring case; '?' equals any. */
 static bool same_letter(char a, char b)
 {
     return a == '?' || tolower((unsigned char)a) == tolower((unsigned char)b);

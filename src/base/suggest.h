@@ -19,11 +19,12 @@ typedef struct kn_suggestions {
  * Only the first 63 bytes are compared. */
 int kn_edit_distance(const char *given, const char *name);
 
-/* Adds the name (n bytes) if it is close: at most length/4 + 1 edits, or
- * `given` (at least three letters) is its beginning. */
+/* Adds the name (n bytes) to the suggestions if it is close to what was given: at most length/4
+ * + 1 edits, or `given` (at least three letters) is its beginning. Only the closest names are
+ * kept. */
 void kn_suggest(kn_suggestions *s, const char *name, size_t n);
 
-/* The same for each of the words "a|b=1|c". */
+/* Calls kn_suggest for each of the words "a|b=1|c". */
 void kn_suggest_words(kn_suggestions *s, const char *words);
 
 /* Returns "; did you mean --use, --unseen?" with `before` in front of each name, or "" if no name

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static bool muted;
 static char unsaid[1200];
@@ -256,6 +257,38 @@ static int take_option(const line *l, int *i)
     return store_option(l, o, value);
 }
 
+static bool is_dry_run(const line *l)
+{
+    const char *given = find_option(l, "dry-run", strlen("dry-run"))
+                            ? kn_options_get(l->run->options, "dry_run")
+                            : NULL;
+    return given && strcmp(given, "yes") == 0;
+}
+
+/* Returns whether the responses are in a folder that tells the covariates: participants.tsv is then
+ * looked for in it, above it and beside it. */
+static bool is_from_folder(const line *l)
+{
+    struct stat info;
+    const char *path = kn_options_get(l->run->options, "responses");
+    return kn_options_get(l->run->options, "measure") ||
+           (path && stat(path, &info) == 0 && S_ISDIR(info.st_mode));
+}
+
+/* Reports words that belong to no option. After a name of an image they are probably the files of a
+ * pattern that the shell expanded. */
+static int refuse_word(const line *l, const char *word)
+{
+    const char *y = kn_options_get(l->run->options, "responses");
+    const char *dot = strrchr(word, '.'), *end = y ? strrchr(y, '.') : NULL;
+    if (dot && end && strcmp(dot, end) == 0)
+        return cli_usage_error(l->command->name,
+                               "'%s' belongs to no option; if it is one of the files of a pattern, "
+                               "quote the pattern: --responses 'PATTERN'",
+                               word);
+    return cli_usage_error(l->command->name, "'%s' belongs to no option", word);
+}
+
 /* Checks the positional argument and the required options. */
 static int check_needs(const line *l)
 {
@@ -268,8 +301,7 @@ static int check_needs(const line *l)
         if (kn_options_set(run->ctx, run->options, first, given) != KN_OK)
             return print_refusal(c, run->ctx);
     } else if (c->needs && run->n_words) {
-        return cli_usage_error(c->name, "'%s' belongs to no option",
-                               run->word[first && !given && run->n_words > 1]);
+        return refuse_word(l, run->word[first && !given && run->n_words > 1]);
     }
     if (first && !given)
         return c->model ? cli_usage_error(c->name, "a model file is needed")
@@ -278,7 +310,9 @@ static int check_needs(const line *l)
         char key[CLI_NAME];
         snprintf(key, sizeof key, "%.*s", (int)strcspn(w, " "), w);
         const cli_option *o = find_option(l, key, strlen(key));
-        if (!kn_options_get(run->options, key))
+        if (!kn_options_get(run->options, key) &&
+            !(strcmp(key, "covariates") == 0 && is_from_folder(l)) &&
+            !(strcmp(key, "output") == 0 && is_dry_run(l)))
             return o->letter ? cli_usage_error(c->name, "-%c, --%s is needed", o->letter, o->name)
                              : cli_usage_error(c->name, "--%s is needed", o->name);
     }
@@ -297,6 +331,8 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_run *run)
         } else if (!only_words && argv[i][0] == '-' && argv[i][1]) {
             status = take_option(&l, &i);
         } else {
+            if (run->n_words == CLI_MAX_WORDS && kn_options_get(run->options, "responses"))
+                return refuse_word(&l, argv[i]);
             if (run->n_words == CLI_MAX_WORDS)
                 return cli_usage_error(command->name, "too many arguments");
             run->word[run->n_words++] = argv[i];

@@ -237,6 +237,8 @@ double cli_rounded(double x, int decimals)
 void cli_print_missing(const kn_model *m)
 {
     double out = kn_model_number(m, "missing.people_out");
+    double outliers = kn_model_number(m, "missing.outliers");
+    double outlying = kn_model_number(m, "missing.outlying_people");
     if (kn_model_number(m, "missing.cells") > 0)
         printf("  Missing values    %.1f%% of the cells of %.0f response%s were imputed (%.0f "
                "rounds, last "
@@ -244,9 +246,15 @@ void cli_print_missing(const kn_model *m)
                100 * kn_model_number(m, "missing.share"), kn_model_number(m, "missing.responses"),
                kn_plural((ptrdiff_t)kn_model_number(m, "missing.responses")),
                kn_model_number(m, "missing.rounds"), kn_model_number(m, "missing.rms_change"));
+    if (outliers > 0)
+        printf("  Outliers          %.0f value%s far beyond all others treated as missing\n",
+               outliers, outliers == 1 ? "" : "s");
     if (out > 0)
         printf("  Excluded          %.0f participant%s without any response\n", out,
                kn_plural((ptrdiff_t)out));
+    if (outlying > 0)
+        printf("  Excluded          %.0f participant%s with more than 20%% outlying responses\n",
+               outlying, kn_plural((ptrdiff_t)outlying));
 }
 
 bool cli_print_line(kn_ctx *ctx, const kn_model *m, const char *topic, const char *title)
@@ -298,13 +306,33 @@ void cli_print_page(const char *model, const char *folder)
     printf(" -o report.html\n");
 }
 
+/* Prints " -y FOLDER --measure thickness" with the given options that say what to read in a folder.
+ * Returns false, and prints nothing, if none was given. */
+static bool print_folder(const kn_options *options)
+{
+    static const char *const KEYS[] = {"measure", "atlas", "suffix", "space", "desc", "entities"};
+    if (!kn_options_get(options, "measure") && !kn_options_get(options, "suffix"))
+        return false;
+    printf(" -y FOLDER");
+    bool images = kn_options_get(options, "suffix");
+    for (size_t k = images ? 2 : 0; k < (images ? sizeof KEYS / sizeof *KEYS : 2); k++) {
+        const char *value = kn_options_get(options, KEYS[k]);
+        if (value) {
+            printf(" --%s ", KEYS[k]);
+            print_quoted(value);
+        }
+    }
+    return true;
+}
+
 void cli_print_score(const char *model, const kn_options *options)
 {
     static const char *const KEYS[] = {"covariates", "responses"};
     static const char *const USUAL[] = {".tsv", ".txt"}, *const TABLES[] = {".csv", ".tsv"};
     printf("Next: kronorm score ");
     print_quoted(model);
-    for (int k = 0; k < 2; k++) {
+    bool folder = print_folder(options);
+    for (int k = 0; k < 2 && !folder; k++) {
         const char *path = kn_options_get(options, KEYS[k]), *ending = USUAL[k];
         size_t n = path ? strlen(path) : 0;
         for (int e = 0; e < 2; e++)

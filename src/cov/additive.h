@@ -12,12 +12,13 @@
 #include "cov/kernel_sum.h"
 #include "data/covariates/design.h"
 
-/* Sets the terms that any design of F columns has, linear and se. For checks before the data are
- * read. */
+/* Sets *out to the terms that any additive design of F columns has, linear and se, for checks
+ * before the data are read. */
 kn_status kn_cov_before_design(kn_ctx *ctx, ptrdiff_t F, kn_cov *out);
 
-/* Sets the terms of a design, in the order linear, square, se, then categories and interactions.
- * KN_ERR_DATA if the design has more than KN_COV_TERMS - 1 blocks. */
+/* Sets *out to the covariance of the additive model: one term per block of the design, in the
+ * order linear, square, se, then categories and interactions. KN_ERR_DATA if the design has more
+ * than KN_COV_TERMS - 1 blocks. */
 kn_status kn_cov_of_design(kn_ctx *ctx, const kn_design *design, kn_cov *out);
 
 /* Where a term comes from, for messages. */
@@ -27,7 +28,8 @@ typedef struct kn_term_origin {
     /* Raw columns of the covariates: the category, and the numeric column of a slope; -1: none. */
     ptrdiff_t column, second;
 } kn_term_origin;
-/* Returns the origin of term k of cov, which kn_cov_of_design made from the same design. */
+/* Returns the origin of term k of cov in the design it was made of: its word ("linear",
+ * "smooth", ...) and the covariates (-1: none). */
 kn_term_origin kn_cov_origin(const kn_cov *cov, const kn_design *design, int k);
 
 #endif

@@ -38,8 +38,8 @@ void kn_decomp_clear(kn_decomp *d)
     *d = (kn_decomp){0};
 }
 
-/* U <- H^-1/2 U H^-1/2 for symmetric U: both sides are applied to rows, with a transposition in
- * between */
+/* Computes U <- H^-1/2 U H^-1/2 for symmetric U (N x N, lower triangle) and the noise covariance
+ * H at gamma: both sides are applied to rows, with a transposition in between. */
 static void apply_inverse_root(const kn_groups *groups, double gamma, kn_mat U)
 {
     kn_mirror(U);

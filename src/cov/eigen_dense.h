@@ -48,9 +48,9 @@ kn_status kn_decomp_new(kn_ctx *ctx, ptrdiff_t N, const kn_cov *cov, kn_decomp *
 /* Frees the contents; accepts {0}. */
 void kn_decomp_clear(kn_decomp *d);
 
-/* Computes r and U of R0 at theta (cov.n_theta values). Set d->gamma and d->steady before. groups
- * may be NULL, then gamma is ignored. KN_ERR_NUMERIC if LAPACK does not converge. About 10 N^3
- * flops. */
+/* Computes r and U of R0 (covariance between participants) at theta (cov.n_theta values). Set
+ * d->gamma and d->steady before. groups may be NULL, then gamma is ignored. KN_ERR_NUMERIC if
+ * LAPACK does not converge. About 10 N^3 flops. */
 kn_status kn_decomp_compute(kn_ctx *ctx, kn_decomp *d, const kn_pairs *pairs,
                             const kn_groups *groups, const double *theta);
 
@@ -60,8 +60,8 @@ kn_status kn_decomp_compute(kn_ctx *ctx, kn_decomp *d, const kn_pairs *pairs,
 void kn_decomp_contract(kn_ctx *ctx, const kn_decomp *d, kn_mat M, const double *w, kn_mat V,
                         bool first, kn_mat H);
 
-/* Adds a dense decomposition to the memory plan; the work space of the eigenproblem is temporary.
- */
+/* Adds a dense decomposition of size N to the memory plan, where it stays; the work space of the
+ * eigenproblem only raises the peak. */
 void kn_decomp_need(kn_mem_plan *r, ptrdiff_t N);
 
 #endif

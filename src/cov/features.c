@@ -62,9 +62,10 @@ typedef struct tile_job {
     double *part; /* gradient: KN_COV_THETA partial sums per tile */
 } tile_job;
 
-/* Statistics (n x 1 each, in work) between rows first .. first + n - 1 of X and row j of base */
-static kn_pairs tile_pairs(const tile_job *job, ptrdiff_t first, ptrdiff_t n, ptrdiff_t j,
-                           double work[][TILE])
+/* Computes the pair statistics (n x 1 each, in work) between rows first .. first + n - 1 of X
+ * and row j of base; the result points into work. */
+static kn_pairs compute_tile_pairs(const tile_job *job, ptrdiff_t first, ptrdiff_t n, ptrdiff_t j,
+                                   double work[][TILE])
 {
     const kn_stats *stats = &job->cov->stats;
     kn_pairs pairs = {.n = stats->n};
@@ -75,8 +76,8 @@ static kn_pairs tile_pairs(const tile_job *job, ptrdiff_t first, ptrdiff_t n, pt
     return pairs;
 }
 
-/* Fills tiles from to to - 1 (TILE rows each) of job->K, the covariance between rows of X and base.
- */
+/* Parallel task (self: tile_job): fills tiles from .. to - 1 (TILE rows each) of job->K, the
+ * covariance between rows of X and base. */
 static void fill_tiles(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     tile_job *job = self;
@@ -84,7 +85,7 @@ static void fill_tiles(void *self, ptrdiff_t from, ptrdiff_t to)
     for (ptrdiff_t i = from * TILE; i < job->K.rows && i < to * TILE; i += TILE) {
         ptrdiff_t n = job->K.rows - i < TILE ? job->K.rows - i : TILE;
         for (ptrdiff_t j = 0; j < job->K.cols; j++) {
-            kn_pairs p = tile_pairs(job, i, n, j, work);
+            kn_pairs p = compute_tile_pairs(job, i, n, j, work);
             kn_cov_fill(job->cov, job->theta, &p, kn_sub(job->K, i, j, n, 1));
         }
     }
@@ -97,9 +98,10 @@ void kn_features_fill(kn_ctx *ctx, const kn_cov *rest, const double *theta, kn_m
     kn_parallel(ctx, (K.rows + TILE - 1) / TILE, 1, fill_tiles, &job);
 }
 
-/* For tiles from to to - 1: sum of K's entries times the derivatives of the covariance, stored per
- * tile in job->part so that the total does not depend on the threads. */
-static void gradient_tiles(void *self, ptrdiff_t from, ptrdiff_t to)
+/* Parallel task (self: tile_job) for tiles from .. to - 1: sum of K's entries times the
+ * derivatives of the covariance, stored per tile in job->part so that the total does not depend
+ * on the threads. */
+static void contract_tiles(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     tile_job *job = self;
     double work[KN_MAX_STATS][TILE], g[KN_COV_THETA];
@@ -108,7 +110,7 @@ static void gradient_tiles(void *self, ptrdiff_t from, ptrdiff_t to)
         double *part = job->part + t * KN_COV_THETA;
         memset(part, 0, KN_COV_THETA * sizeof *part);
         for (ptrdiff_t j = 0; j < job->K.cols; j++) {
-            kn_pairs p = tile_pairs(job, i, n, j, work);
+            kn_pairs p = compute_tile_pairs(job, i, n, j, work);
             kn_cov_gradient(job->cov, job->theta, &p, kn_sub(job->K, i, j, n, 1), g);
             for (int k = 0; k < job->cov->n_theta; k++)
                 part[k] += g[k];
@@ -125,7 +127,7 @@ kn_status kn_features_gradient(kn_ctx *ctx, const kn_cov *rest, const double *th
     if (status != KN_OK)
         return status;
     tile_job job = {X, base, G, rest, theta, part};
-    kn_parallel(ctx, tiles, 1, gradient_tiles, &job);
+    kn_parallel(ctx, tiles, 1, contract_tiles, &job);
     for (ptrdiff_t t = 0; t < tiles; t++) /* fixed order: the same bits for any number of threads */
         for (int k = 0; k < rest->n_theta; k++)
             g[k] += 2 * part[t * KN_COV_THETA + k];

@@ -18,7 +18,8 @@ typedef struct kn_features {
     int at[KN_COV_THETA]; /* and the index in cov's theta of each of their parameters */
 } kn_features;
 
-/* Splits the terms of R0 into exact ones and the rest. */
+/* Returns how a low-rank R0 (covariance between participants) splits into terms whose features
+ * are exact (columns of the design) and the rest, which pivots approximate. */
 kn_features kn_features_of(const kn_cov *cov);
 /* Copies the parameters of the rest from theta to rest (f->rest.n_theta). */
 void kn_features_rest(const kn_features *f, const double *theta, double *rest);
@@ -28,8 +29,8 @@ void kn_features_columns(const kn_features *f, kn_mat X, kn_mat out);
 /* Sets root (f->columns) to the square root of the weight, exp(a), of each exact column's term. */
 void kn_features_roots(const kn_features *f, const double *theta, double *root);
 
-/* Computes K (rows x pivots), the covariance under the rest between the rows of X and of base.
- * Threads take tiles of rows. */
+/* Computes K (rows of X x pivots), the covariance under the terms `rest` at parameters theta
+ * between the rows of X and of base. Threads take tiles of rows. */
 void kn_features_fill(kn_ctx *ctx, const kn_cov *rest, const double *theta, kn_mat X, kn_mat base,
                       kn_mat K);
 /* Adds 2 <G, dK/dtheta> to g (rest->n_theta). G has the shape of K, and its rows belong to those

@@ -19,7 +19,8 @@ typedef struct named {
     ptrdiff_t code, row;
 } named;
 
-static int by_code(const void *a, const void *b)
+/* Comparison for qsort: rows by group code, then by row index. */
+static int compare_codes(const void *a, const void *b)
 {
     const named *x = a, *y = b;
     if (x->code != y->code)
@@ -27,7 +28,8 @@ static int by_code(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-/* Counting sort: start is shifted by one while rows are placed. */
+/* Lists the rows of each group from g->of (0 .. n-1): size, start and row, by counting sort
+ * (start is shifted by one while rows are placed). */
 static kn_status list_members(kn_ctx *ctx, kn_groups *g)
 {
     kn_status status;
@@ -46,8 +48,8 @@ out:
     return status;
 }
 
-/* Renumbers of[i], on entry any codes, to 0 .. n-1 in order of appearance, and lists the rows of
- * each group. */
+/* Renumbers g->of[i] (N), on entry any codes, to 0 .. n-1 in order of appearance, sets g->n and
+ * lists the rows of each group. */
 static kn_status number_groups(kn_ctx *ctx, kn_groups *g)
 {
     kn_status status;
@@ -58,7 +60,7 @@ static kn_status number_groups(kn_ctx *ctx, kn_groups *g)
     named *s = memory;
     for (ptrdiff_t i = 0; i < g->N; i++)
         s[i] = (named){g->of[i], i};
-    qsort(s, (size_t)g->N, sizeof *s, by_code);
+    qsort(s, (size_t)g->N, sizeof *s, compare_codes);
     for (ptrdiff_t i = 0, first = 0; i < g->N; i++) {
         if (s[i].code != s[first].code)
             first = i;
@@ -73,6 +75,7 @@ out:
     return status;
 }
 
+/* Sets *out to N rows with space for their group numbers (of). */
 static kn_status allocate_groups(kn_ctx *ctx, ptrdiff_t N, kn_groups *out)
 {
     *out = (kn_groups){.N = N};
@@ -122,7 +125,7 @@ void kn_groups_sums(const kn_groups *g, kn_mat M, kn_mat sums)
             kn_col(sums, j)[g->of[i]] += kn_at(M, i, j);
 }
 
-/* M_i += factor(group) sum of the group */
+/* Adds to each row of M (N x k) the sum of its group times factor(size of the group, gamma). */
 static void add_sums(const kn_groups *g, double gamma, double (*factor)(double n, double gamma),
                      kn_mat M)
 {
@@ -139,12 +142,15 @@ static void add_sums(const kn_groups *g, double gamma, double (*factor)(double n
     }
 }
 
+/* Returns the weight of the sum of a group of n rows in H^-1/2: (1/sqrt(1 + n gamma) - 1)/n,
+ * without cancellation. */
 static double half_factor(double n, double gamma)
 {
     double root = sqrt(1 + n * gamma); /* (1/root - 1)/n without cancellation */
     return -gamma / (root * (1 + root));
 }
 
+/* Returns the weight of the sum of a group of n rows in H^-1: -gamma/(1 + n gamma). */
 static double inverse_factor(double n, double gamma)
 {
     return -gamma / (1 + n * gamma);

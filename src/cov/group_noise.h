@@ -24,8 +24,8 @@ typedef struct kn_groups {  /* {0}: no groups */
     ptrdiff_t *start, *row; /* rows of group k are row[start[k]] .. row[start[k+1] - 1] */
 } kn_groups;
 
-/* Makes groups from N codes: rows with equal codes form a group. Groups are numbered in order of
- * appearance. */
+/* Makes groups *out from N codes: rows with equal codes form a group. Groups are numbered in
+ * order of appearance. The caller clears *out; it is cleared on error. */
 kn_status kn_groups_new(kn_ctx *ctx, ptrdiff_t N, const int *code, kn_groups *out);
 /* Makes the groups of the rows index[0 .. n-1]; index NULL: of rows 0 .. n-1. Gives {0} if g has
  * no groups. */
@@ -37,10 +37,13 @@ void kn_groups_clear(kn_groups *g);
 /* Returns whether gamma can be estimated: some group has two rows, and there are two groups. */
 bool kn_groups_identify_gamma(const kn_groups *g);
 
-void kn_groups_half(const kn_groups *g, double gamma, kn_mat M);    /* M <- H^-1/2 M */
-void kn_groups_inverse(const kn_groups *g, double gamma, kn_mat M); /* M <- H^-1 M */
-void kn_groups_sums(const kn_groups *g, kn_mat M, kn_mat sums);     /* n x M.cols */
-/* Returns ln|H|. */
+/* Computes M <- H^-1/2 M for each column of M (N x k), H = I + gamma G; nothing without groups. */
+void kn_groups_half(const kn_groups *g, double gamma, kn_mat M);
+/* Computes M <- H^-1 M for each column of M (N x k), H = I + gamma G; nothing without groups. */
+void kn_groups_inverse(const kn_groups *g, double gamma, kn_mat M);
+/* Computes sums (groups x k), the sums of the rows of M (N x k) over each group. */
+void kn_groups_sums(const kn_groups *g, kn_mat M, kn_mat sums);
+/* Returns ln|H|, the log determinant of the noise covariance I + gamma G of all rows. */
 double kn_groups_logdet(const kn_groups *g, double gamma);
 
 /* Returns gamma/(1 + n gamma) of group k, the weight of the group's sum in H^-1. */

@@ -40,8 +40,8 @@ static void greedy_clear(greedy *g)
     kn_free(g->used);
 }
 
-/* Allocates the selection of at most MAX_COUNT of the points S for m right-hand sides. On error g
- * is partly filled. */
+/* Allocates the selection of at most MAX_COUNT of the candidates S (n x F, borrowed) for m
+ * functions to interpolate. On error g is partly filled; the caller clears it. */
 static kn_status greedy_new(kn_ctx *ctx, kn_mat S, ptrdiff_t m, greedy *g)
 {
     kn_status status;
@@ -57,28 +57,29 @@ out:
     return status;
 }
 
-/* G = K(S, X) W r^-1/2, in chunks of rows of X */
-static kn_status compute_targets(kn_ctx *ctx, const kn_projection_source *of, const kn_features *f,
-                                 ptrdiff_t drop, greedy *g)
+/* Computes g->G (n x m) = K(S, X) W r^-1/2, the functions to interpolate at the candidates, in
+ * chunks of rows of X, without the first `drop` directions. KN_ERR_CANCELLED. */
+static kn_status compute_targets(kn_ctx *ctx, const kn_projection_source *source,
+                                 const kn_features *f, ptrdiff_t drop, greedy *g)
 {
     enum { SAMPLES = 512 };
     kn_status status;
     double rest[KN_COV_THETA];
     kn_mat K = {0};
-    ptrdiff_t m = g->G.cols, n = of->X.rows;
-    kn_features_rest(f, of->theta, rest);
+    ptrdiff_t m = g->G.cols, n = source->X.rows;
+    kn_features_rest(f, source->theta, rest);
     KN_TRY(kn_mat_new(ctx, g->S.rows, n < SAMPLES ? n : SAMPLES, &K));
     for (ptrdiff_t i = 0; i < n; i += SAMPLES) {
-        ptrdiff_t some = n - i < SAMPLES ? n - i : SAMPLES;
+        ptrdiff_t count = n - i < SAMPLES ? n - i : SAMPLES;
         KN_TRY(kn_check_cancel(ctx));
-        kn_features_fill(ctx, &f->rest, rest, g->S, kn_sub(of->X, i, 0, some, of->X.cols),
-                         kn_cols(K, 0, some));
-        kn_gemm(ctx, 1, KN_N, kn_cols(K, 0, some), KN_N, kn_sub(of->W, i, drop, some, m),
+        kn_features_fill(ctx, &f->rest, rest, g->S, kn_sub(source->X, i, 0, count, source->X.cols),
+                         kn_cols(K, 0, count));
+        kn_gemm(ctx, 1, KN_N, kn_cols(K, 0, count), KN_N, kn_sub(source->W, i, drop, count, m),
                 i > 0 ? 1 : 0, g->G);
     }
     for (ptrdiff_t j = 0; j < m; j++)
         for (ptrdiff_t i = 0; i < g->S.rows; i++) {
-            kn_col(g->G, j)[i] /= sqrt(of->r[drop + j]);
+            kn_col(g->G, j)[i] /= sqrt(source->r[drop + j]);
             g->far[i] += kn_at(g->G, i, j) * kn_at(g->G, i, j);
         }
 out:
@@ -86,7 +87,8 @@ out:
     return status;
 }
 
-/* Returns the candidate with the largest error; -1: all errors are below `near`. */
+/* Returns the candidate with the largest interpolation error that does not depend on the chosen
+ * points; -1: all errors are below `near`. */
 static ptrdiff_t find_largest_error(const greedy *g, double near)
 {
     ptrdiff_t best = -1;
@@ -99,8 +101,8 @@ static ptrdiff_t find_largest_error(const greedy *g, double near)
     return best;
 }
 
-/* Adds candidate s: v = (K(:, s) - V V_s')/left_s^1/2,  w = G_s/left_s^1/2,  G -= v w,  left -=
- * v^2 */
+/* Adds candidate s to the points and updates errors and conditional variances of all candidates:
+ * v = (K(:, s) - V V_s')/left_s^1/2,  w = G_s/left_s^1/2,  G -= v w,  left -= v^2. */
 static void add_point(kn_ctx *ctx, const kn_features *f, const double *rest, greedy *g, ptrdiff_t s)
 {
     ptrdiff_t n = g->S.rows, k = g->k;
@@ -130,18 +132,19 @@ static void add_point(kn_ctx *ctx, const kn_features *f, const double *rest, gre
     g->used[g->k++] = s;
 }
 
-/* Chooses points until all errors are below the tolerance, or there are g->limit points. */
-static kn_status choose_points(kn_ctx *ctx, const kn_projection_source *of, const kn_features *f,
-                               ptrdiff_t drop, greedy *g)
+/* Chooses points one by one until the interpolation error at all candidates is below the
+ * tolerance, or there are g->limit points. KN_ERR_CANCELLED. */
+static kn_status choose_points(kn_ctx *ctx, const kn_projection_source *source,
+                               const kn_features *f, ptrdiff_t drop, greedy *g)
 {
     kn_status status = KN_OK;
     double rest[KN_COV_THETA], trace = 0;
     ptrdiff_t s;
-    for (ptrdiff_t i = 0; i < of->m; i++)
-        trace += of->r[i];
-    double near = NEAR * sqrt(trace / (double)of->N);
-    kn_features_rest(f, of->theta, rest);
-    KN_TRY(compute_targets(ctx, of, f, drop, g));
+    for (ptrdiff_t i = 0; i < source->m; i++)
+        trace += source->r[i];
+    double near = NEAR * sqrt(trace / (double)source->N);
+    kn_features_rest(f, source->theta, rest);
+    KN_TRY(compute_targets(ctx, source, f, drop, g));
     kn_cov_self(&f->rest, rest, g->S, g->left, g->self);
     memcpy(g->left, g->self, (size_t)g->S.rows * sizeof *g->left);
     while (g->k < g->limit && (s = find_largest_error(g, near)) >= 0) {
@@ -152,8 +155,10 @@ out:
     return status;
 }
 
-/* Rows of the map for the points: L^-T w r^1/2, L = V at the points. */
-static kn_status point_rows(kn_ctx *ctx, const greedy *g, const double *r, kn_mat map)
+/* Computes the rows of the interpolation map that belong to the chosen base points (points x m):
+ * L^-T w r^1/2, L the rows of the Cholesky factor V at the points, r (m) the eigenvalues.
+ * KN_ERR_MEMORY. */
+static kn_status compute_point_rows(kn_ctx *ctx, const greedy *g, const double *r, kn_mat map)
 {
     kn_mat L = {0};
     kn_status status = kn_mat_new(ctx, g->k, g->k, &L);
@@ -169,22 +174,23 @@ static kn_status point_rows(kn_ctx *ctx, const greedy *g, const double *r, kn_ma
     return KN_OK;
 }
 
-/* Rows of the map for exact columns: E, or exp(2a) C'U. */
-static kn_status column_rows(kn_ctx *ctx, const kn_projection_source *of, const kn_features *f,
-                             ptrdiff_t drop, kn_mat map)
+/* Computes the rows of the map that belong to exact columns (columns x m): E of the source, or
+ * exp(2a) C'U, without the first `drop` directions. */
+static kn_status compute_column_rows(kn_ctx *ctx, const kn_projection_source *source,
+                                     const kn_features *f, ptrdiff_t drop, kn_mat map)
 {
     kn_status status;
     kn_mat C = {0};
     double *root = NULL;
-    if (of->E.data) {
-        kn_mat_set(map, kn_cols(of->E, drop, map.cols));
+    if (source->E.data) {
+        kn_mat_set(map, kn_cols(source->E, drop, map.cols));
         return KN_OK;
     }
-    KN_TRY(kn_mat_new(ctx, of->X.rows, f->columns, &C));
+    KN_TRY(kn_mat_new(ctx, source->X.rows, f->columns, &C));
     KN_TRY(kn_alloc_d(ctx, f->columns, &root));
-    kn_features_columns(f, of->X, C);
-    kn_features_roots(f, of->theta, root);
-    kn_gemm(ctx, 1, KN_T, C, KN_N, kn_cols(of->W, drop, map.cols), 0, map);
+    kn_features_columns(f, source->X, C);
+    kn_features_roots(f, source->theta, root);
+    kn_gemm(ctx, 1, KN_T, C, KN_N, kn_cols(source->W, drop, map.cols), 0, map);
     for (ptrdiff_t j = 0; j < map.cols; j++)
         for (ptrdiff_t i = 0; i < map.rows; i++)
             kn_col(map, j)[i] *= root[i] * root[i];
@@ -194,32 +200,36 @@ out:
     return status;
 }
 
-kn_status kn_projection_interpolate(kn_ctx *ctx, const kn_projection_source *of, kn_mat candidates,
-                                    kn_decomp *out)
+kn_status kn_projection_interpolate(kn_ctx *ctx, const kn_projection_source *source,
+                                    kn_mat candidates, kn_decomp *out)
 {
     kn_status status;
     greedy g = {0};
-    kn_features f = kn_features_of(of->cov);
+    kn_features f = kn_features_of(source->cov);
     ptrdiff_t drop = 0;
-    double lowest = fmax(EMPTY * of->r[of->m - 1], of->lowest);
-    while (drop < of->m - 1 && !(of->r[drop] > lowest))
+    double lowest = fmax(EMPTY * source->r[source->m - 1], source->lowest);
+    while (drop < source->m - 1 && !(source->r[drop] > lowest))
         drop++;
-    *out = (kn_decomp){.N = of->N, .m = of->m - drop, .cov = *of->cov, .gamma = of->gamma};
-    memcpy(out->theta, of->theta, (size_t)of->cov->n_theta * sizeof *of->theta);
+    *out = (kn_decomp){.N = source->N,
+                       .m = source->m - drop,
+                       .cov = *source->cov,
+                       .gamma = source->gamma};
+    memcpy(out->theta, source->theta, (size_t)source->cov->n_theta * sizeof *source->theta);
     if (f.rest.n > 0) {
         KN_TRY(greedy_new(ctx, candidates, out->m, &g));
-        KN_TRY(choose_points(ctx, of, &f, drop, &g));
+        KN_TRY(choose_points(ctx, source, &f, drop, &g));
     }
     out->n_pivots = g.k;
     KN_TRY(kn_alloc_d(ctx, out->m, &out->r));
-    memcpy(out->r, of->r + drop, (size_t)out->m * sizeof *out->r);
+    memcpy(out->r, source->r + drop, (size_t)out->m * sizeof *out->r);
     KN_TRY(kn_mat_new(ctx, f.columns + g.k, out->m, &out->map));
     KN_TRY(kn_mat_new(ctx, g.k, candidates.cols, &out->base));
     if (g.k > 0)
         kn_mat_rows(candidates, g.used, out->base);
     if (f.columns > 0)
-        KN_TRY(column_rows(ctx, of, &f, drop, kn_sub(out->map, 0, 0, f.columns, out->m)));
-    KN_TRY(point_rows(ctx, &g, out->r, kn_sub(out->map, f.columns, 0, g.k, out->m)));
+        KN_TRY(
+            compute_column_rows(ctx, source, &f, drop, kn_sub(out->map, 0, 0, f.columns, out->m)));
+    KN_TRY(compute_point_rows(ctx, &g, out->r, kn_sub(out->map, f.columns, 0, g.k, out->m)));
 out:
     greedy_clear(&g);
     if (status != KN_OK)

@@ -26,14 +26,15 @@ typedef struct kn_projection_source { /* The function to interpolate; all memory
     kn_mat E;        /* exact columns x m; empty: computed from X and W, where W is U itself */
 } kn_projection_source;
 
-/* Computes a low-rank decomposition over synthetic points. candidates: n x F. out has r, map and
- * base, but no `pivot`, since its points are not training rows. Directions with r up to 1e-13 of
- * the largest, or up to of->lowest, are left out. At most 1500 points are used. */
-kn_status kn_projection_interpolate(kn_ctx *ctx, const kn_projection_source *of, kn_mat candidates,
-                                    kn_decomp *out);
+/* Represents a decomposition of R0 by synthetic points instead of participants: *out is of low
+ * rank, with map and base chosen from the candidates (n x F), but no `pivot`. Directions with r
+ * up to 1e-13 of the largest, or up to source->lowest, are left out. At most 1500 points are
+ * used. */
+kn_status kn_projection_interpolate(kn_ctx *ctx, const kn_projection_source *source,
+                                    kn_mat candidates, kn_decomp *out);
 
-/* Returns the source for a decomposition over the rows X, dense or of low rank. Borrows R0 and X.
- */
+/* Returns the source for a decomposition over the rows X, dense or of low rank. Borrows R0
+ * (covariance between participants) and X. */
 kn_projection_source kn_projection_source_of(const kn_decomp *R0, kn_mat X);
 
 #endif

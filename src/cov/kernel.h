@@ -72,8 +72,12 @@ const kn_kernel *kn_kernel_at(int i);
 /* Returns the kernel with this name (`length` bytes, no NUL needed); NULL: there is none. */
 const kn_kernel *kn_kernel_named(const char *name, size_t length);
 
-/* The functions `add` and `gradient` of every kernel that is proportional. */
+/* Implements kn_kernel.add for kernels proportional to their statistic: K += exp(2 theta[0])
+ * stat (n x m; symmetric: lower triangle). */
 void kn_proportional_add(const double *theta, kn_mat stat, bool symmetric, kn_mat K);
+/* Implements kn_kernel.gradient for kernels proportional to their statistic: g[0] = sum G .*
+ * dK/dtheta = 2 exp(2 theta[0]) sum G .* stat (symmetric: both triangles count, the lower one is
+ * read). */
 void kn_proportional_gradient(const double *theta, kn_mat stat, bool symmetric, kn_mat G,
                               double *g);
 

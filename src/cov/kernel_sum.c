@@ -5,18 +5,21 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool same_columns(ptrdiff_t first, ptrdiff_t count, const kn_stat *s)
+/* True if the statistic s is over these columns. */
+static bool is_over_columns(ptrdiff_t first, ptrdiff_t count, const kn_stat *s)
 {
     return s->first == first && s->count == count;
 }
 
-/* Returns the index of the statistic that a term needs, and adds it if no earlier term has it. */
+/* Returns the index in stats of the pair statistic that term t needs, and adds it if no earlier
+ * term has it; -1: it needs none. */
 static int find_stat(kn_stats *stats, const kn_term *t)
 {
     if (t->kernel->stat == KN_STAT_NONE)
         return -1;
     for (int k = 0; k < stats->n; k++)
-        if (stats->at[k].kind == t->kernel->stat && same_columns(t->first, t->count, &stats->at[k]))
+        if (stats->at[k].kind == t->kernel->stat &&
+            is_over_columns(t->first, t->count, &stats->at[k]))
             return k;
     stats->at[stats->n] = (kn_stat){t->kernel->stat, t->first, t->count};
     return stats->n++;
@@ -139,7 +142,8 @@ void kn_cov_param_name(const kn_cov *cov, char prefix, int i, char *name, size_t
         snprintf(name, size, "%c.%s%d", prefix, what, same);
 }
 
-static kn_mat stat_of(const kn_term *t, const kn_pairs *pairs)
+/* Returns the pair statistic that term t is a function of; none if it needs none. */
+static kn_mat find_stat_matrix(const kn_term *t, const kn_pairs *pairs)
 {
     return t->stat >= 0 ? pairs->stat[t->stat] : kn_mat_none();
 }
@@ -150,7 +154,7 @@ void kn_cov_fill(const kn_cov *cov, const double *theta, const kn_pairs *pairs, 
     kn_mat_zero(K);
     for (int k = 0; k < n; k++) {
         const kn_term *t = &cov->term[k];
-        t->kernel->add(theta + t->at, stat_of(t, pairs), pairs->symmetric, K);
+        t->kernel->add(theta + t->at, find_stat_matrix(t, pairs), pairs->symmetric, K);
     }
 }
 
@@ -174,6 +178,7 @@ void kn_cov_gradient(const kn_cov *cov, const double *theta, const kn_pairs *pai
 {
     for (int k = 0; k < cov->n; k++) {
         const kn_term *t = &cov->term[k];
-        t->kernel->gradient(theta + t->at, stat_of(t, pairs), pairs->symmetric, G, g + t->at);
+        t->kernel->gradient(theta + t->at, find_stat_matrix(t, pairs), pairs->symmetric, G,
+                            g + t->at);
     }
 }

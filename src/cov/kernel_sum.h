@@ -42,7 +42,8 @@ typedef struct kn_cov {
  * the order of KN_KERNELS; repeated names count once. KN_ERR_ARGUMENT for a name that is no
  * kernel. */
 kn_status kn_cov_parse(kn_ctx *ctx, const char *text, ptrdiff_t F, kn_cov *out);
-/* Adds a term. KN_ERR_ARGUMENT if it is there already, or if there are too many terms or shapes. */
+/* Adds a term, a kernel over `count` columns from `first` on, to the covariance. KN_ERR_ARGUMENT
+ * if it is there already, or if there are too many terms or shapes. */
 kn_status kn_cov_add(kn_ctx *ctx, kn_cov *cov, const kn_kernel *kernel, ptrdiff_t first,
                      ptrdiff_t count);
 /* Writes the sum as text, "linear+se+iso", to out and returns it. */
@@ -51,21 +52,23 @@ const char *kn_cov_text(const kn_cov *cov, char *out, size_t size);
 /* Recomputes all derived fields (scale, stat, at, shape, counts) after a change of the terms. */
 void kn_cov_lay_out(kn_cov *cov);
 
-/* Returns the covariance exp(2a) I. */
+/* Returns the covariance exp(2a) I: one iso term. */
 kn_cov kn_cov_identity(void);
-/* Returns R0, the terms that relate different rows; the others only add to the diagonal. */
+/* Returns R0 (covariance between participants), the terms that relate different rows; the others
+ * only add to the diagonal. */
 kn_cov kn_cov_between(const kn_cov *cov);
 
 /* Writes the name of parameter i of theta: "R.lin", "R.se_amp", ... for prefix 'R'; "R.lin2", ...
  * for further terms with the same kernel. */
 void kn_cov_param_name(const kn_cov *cov, char prefix, int i, char *name, size_t size);
 
-/* Computes K = sum of the terms, the lower triangle if pairs are symmetric; else R0's terms only.
- */
+/* Computes the covariance K (n x m) at parameters theta from pair statistics: all terms, lower
+ * triangle, if pairs are symmetric; else only terms that relate different rows. */
 void kn_cov_fill(const kn_cov *cov, const double *theta, const kn_pairs *pairs, kn_mat K);
 /* Computes the diagonal k_i = sum of the terms at (x_i, x_i) for X (n x F); work has n entries. */
 void kn_cov_self(const kn_cov *cov, const double *theta, kn_mat X, double *work, double *k);
-/* Computes g (n_theta) = sum G .* dK/dtheta. */
+/* Computes g (n_theta) = sum G .* dK/dtheta: the derivatives of a function of K by the
+ * parameters, from its derivatives G (n x m) by the entries of K. */
 void kn_cov_gradient(const kn_cov *cov, const double *theta, const kn_pairs *pairs, kn_mat G,
                      double *g);
 

@@ -63,9 +63,9 @@ typedef struct column_job {
     kn_mat row; /* 1 x F */
 } column_job;
 
-/* Callback of the pivot search: covariance of all participants with participant j, without the
- * exact features. column: N. */
-static void kernel_column(void *self, ptrdiff_t j, double *column)
+/* Column function of the pivot search (self: column_job): covariance (N) of all participants
+ * with participant j, without the exact features. */
+static void compute_kernel_column(void *self, ptrdiff_t j, double *column)
 {
     column_job *job = self;
     const kn_lowrank *w = job->w;
@@ -74,8 +74,8 @@ static void kernel_column(void *self, ptrdiff_t j, double *column)
                      kn_mat_cols(column, w->X.rows, 1));
 }
 
-/* Makes Phi wide enough for the exact columns and this many pivots; its contents are lost if it
- * grows. */
+/* Makes w->Phi (N rows) wide enough for the exact columns and this many pivots; its contents are
+ * lost if it grows. */
 static kn_status reserve_columns(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t pivots)
 {
     if (w->Phi.cols >= w->features.columns + pivots && w->Phi.data)
@@ -84,7 +84,8 @@ static kn_status reserve_columns(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t pivots)
     return kn_mat_new(ctx, w->X.rows, w->features.columns + pivots, &w->Phi);
 }
 
-/* Computes the statistics between the pivots, which the terms need that are no exact features. */
+/* Computes the pair statistics between the pivots, w->set_pairs, for the terms that are no exact
+ * features. */
 static kn_status pair_pivots(kn_ctx *ctx, kn_lowrank *w)
 {
     kn_status status;
@@ -110,8 +111,9 @@ kn_status kn_lowrank_set_pivots(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t n, const p
     return pair_pivots(ctx, w);
 }
 
-/* Chooses pivots by pivoted Cholesky of the rest at the current theta. Phi serves as work space
- * and grows if needed. */
+/* Chooses the pivots w->set, participants by whom R0 is approximated, by pivoted Cholesky of the
+ * terms without exact features at the current theta, until the residual trace is at most w->tol.
+ * Phi serves as work space and grows if needed. KN_ERR_CANCELLED. */
 static kn_status choose_pivots(kn_ctx *ctx, kn_lowrank *w)
 {
     kn_status status;
@@ -126,7 +128,7 @@ static kn_status choose_pivots(kn_ctx *ctx, kn_lowrank *w)
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(reserve_columns(ctx, w, cap));
         memcpy(diag, w->self, (size_t)w->X.rows * sizeof *diag);
-        KN_TRY(kn_pivoted_chol(ctx, diag, w->place, kernel_column, &job, w->tol,
+        KN_TRY(kn_pivoted_chol(ctx, diag, w->place, compute_kernel_column, &job, w->tol,
                                kn_cols(w->Phi, columns, cap), w->set, &w->n_set, &w->residual));
         if (w->n_set < cap || w->residual <= w->tol || cap == w->max_rank)
             break;
@@ -138,13 +140,16 @@ out:
     return status;
 }
 
-static void matrix_column(void *self, ptrdiff_t j, double *column)
+/* Column function of a pivoted Cholesky factor (self: kn_mat): copies column j. */
+static void copy_matrix_column(void *self, ptrdiff_t j, double *column)
 {
     const kn_mat *K = self;
     memcpy(column, kn_col(*K, j), (size_t)K->rows * sizeof *column);
 }
 
-/* Computes Lm for the chosen pivots, without those that depend on the others at this theta. */
+/* Computes the Cholesky factor w->Lm of the covariance between the pivots (participants by whom
+ * R0 is approximated), without those that depend on the others at this theta; the pivots in use
+ * are w->used, their design rows w->base. */
 static kn_status factor_pivots(kn_ctx *ctx, kn_lowrank *w)
 {
     kn_status status;
@@ -159,7 +164,7 @@ static kn_status factor_pivots(kn_ctx *ctx, kn_lowrank *w)
     kn_mirror(K);
     for (ptrdiff_t i = 0; i < n; i++)
         diag[i] = kn_at(K, i, i);
-    KN_TRY(kn_pivoted_chol(ctx, diag, NULL, matrix_column, &K, DEPENDENT, L, order, &w->n_used,
+    KN_TRY(kn_pivoted_chol(ctx, diag, NULL, copy_matrix_column, &K, DEPENDENT, L, order, &w->n_used,
                            &residual));
     kn_mat_clear(&w->Lm);
     KN_TRY(kn_mat_new(ctx, w->n_used, w->n_used, &w->Lm));
@@ -181,8 +186,11 @@ out:
 
 /* ---- features ------------------------------------------------------------------------------ */
 
-/* Computes L = K_nm Lm^-T for the pivots in use, and the residual trace. */
-static kn_status make_L(kn_ctx *ctx, kn_lowrank *w)
+/* Computes the Nystroem features L = K_nm Lm^-T (N x pivots in use) of those covariance terms
+ * that have no exact features, into the last columns of w->Phi, and the proportion of their
+ * trace that L leaves out, w->residual_used. No columns if the terms have no weight at this
+ * theta. */
+static kn_status compute_L(kn_ctx *ctx, kn_lowrank *w)
 {
     kn_status status;
     double trace = 0;
@@ -200,9 +208,10 @@ out:
     return status;
 }
 
-/* Computes the features of the rest, and chooses pivots if there are none yet or those there do
- * not suffice. */
-static kn_status make_rest(kn_ctx *ctx, kn_lowrank *w)
+/* Computes the features of those covariance terms that have no exact features (the rest, N x
+ * pivots) at the current theta. Pivots (base participants) are chosen anew if there are none
+ * yet, or if those there leave too large a residual trace. */
+static kn_status compute_rest(kn_ctx *ctx, kn_lowrank *w)
 {
     kn_status status = KN_OK;
     bool fresh = w->n_set == 0;
@@ -211,20 +220,20 @@ static kn_status make_rest(kn_ctx *ctx, kn_lowrank *w)
     kn_cov_self(&w->features.rest, w->rest, w->X, sq, w->self);
     if (fresh)
         KN_TRY(choose_pivots(ctx, w));
-    KN_TRY(make_L(ctx, w));
+    KN_TRY(compute_L(ctx, w));
     /* The pivots come from another theta. Choose again here, unless max_rank pivots were hardly
      * better there. */
     bool limit = w->n_set == w->max_rank && w->residual_used <= SLACK * chosen;
     if (!fresh && w->residual_used > SLACK * w->tol && !limit) {
         KN_TRY(choose_pivots(ctx, w));
-        KN_TRY(make_L(ctx, w));
+        KN_TRY(compute_L(ctx, w));
     }
 out:
     kn_free(sq);
     return status;
 }
 
-/* Allocates a matrix, or reuses it if it has this shape. */
+/* Allocates *m (rows x cols), unless it has this shape already. */
 static kn_status reuse_matrix(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t cols, kn_mat *m)
 {
     if (m->data && m->rows == rows && m->cols == cols)
@@ -243,7 +252,7 @@ kn_status kn_lowrank_at(kn_ctx *ctx, kn_lowrank *w, const double *theta)
     w->n_used = 0;
     w->residual_used = 0;
     if (f->rest.n > 0)
-        KN_TRY(make_rest(ctx, w));
+        KN_TRY(compute_rest(ctx, w));
     else
         KN_TRY(reserve_columns(ctx, w, 0));
     ptrdiff_t m0 = f->columns + w->n_used;
@@ -270,9 +279,10 @@ out:
 
 /* ---- decomposition ------------------------------------------------------------------------- */
 
-/* out = sums, row of group k times gamma/(1 + n gamma), or times its square root if `root` */
-static kn_status weighted_sums(kn_ctx *ctx, const kn_lowrank *w, double gamma, bool root,
-                               kn_mat sums, kn_mat *out)
+/* Copies sums (groups x k) to *out (owned by the caller), row of group k times gamma/(1 + n
+ * gamma), or times its square root if `root`. */
+static kn_status weight_sums(kn_ctx *ctx, const kn_lowrank *w, double gamma, bool root, kn_mat sums,
+                             kn_mat *out)
 {
     kn_status status = kn_mat_copy(ctx, sums, out);
     for (ptrdiff_t j = 0; status == KN_OK && j < sums.cols; j++)
@@ -283,14 +293,15 @@ static kn_status weighted_sums(kn_ctx *ctx, const kn_lowrank *w, double gamma, b
     return status;
 }
 
-/* S = Phi'H^-1 Phi, from the Gram matrix and the sums over groups */
-static kn_status inner_products(kn_ctx *ctx, const kn_lowrank *w, double gamma, kn_mat *S)
+/* Computes *S = Phi'H^-1 Phi (owned by the caller), from the Gram matrix and the sums over
+ * groups. */
+static kn_status compute_inner_products(kn_ctx *ctx, const kn_lowrank *w, double gamma, kn_mat *S)
 {
     kn_status status;
     kn_mat less = {0};
     KN_TRY(kn_mat_copy(ctx, w->gram, S));
     if (kn_lowrank_grouped(w, gamma)) {
-        KN_TRY(weighted_sums(ctx, w, gamma, true, w->sums, &less));
+        KN_TRY(weight_sums(ctx, w, gamma, true, w->sums, &less));
         kn_syrk(ctx, -1, KN_T, less, 1, *S);
     }
 out:
@@ -298,7 +309,7 @@ out:
     return status;
 }
 
-/* Copies the pivots, their design rows and the residual to the decomposition. */
+/* Copies the pivots in use, their design rows and the residual to the decomposition d. */
 static kn_status keep_pivots(kn_ctx *ctx, const kn_lowrank *w, kn_decomp *d)
 {
     kn_status status;
@@ -325,7 +336,7 @@ kn_status kn_lowrank_decompose(kn_ctx *ctx, kn_lowrank *w, kn_decomp *d)
     ptrdiff_t m0 = w->gram.rows, columns = w->features.columns, drop = 0;
     memcpy(d->theta, w->theta, sizeof d->theta);
     KN_TRY(kn_alloc_d(ctx, m0, &lam));
-    KN_TRY(inner_products(ctx, w, d->gamma, &S));
+    KN_TRY(compute_inner_products(ctx, w, d->gamma, &S));
     KN_TRY(kn_eig_reproducible(ctx, S, lam));
     while (drop < m0 - 1 && lam[drop] < (double)m0 * DBL_EPSILON * lam[m0 - 1])
         drop++;
@@ -359,7 +370,7 @@ kn_status kn_lowrank_project(kn_ctx *ctx, const kn_lowrank *w, const kn_decomp *
     kn_mat PhiZ = {0}, less = {0};
     KN_TRY(kn_mat_copy(ctx, w->PhiZ, &PhiZ));
     if (kn_lowrank_grouped(w, d->gamma)) { /* Phi'H^-1 Z */
-        KN_TRY(weighted_sums(ctx, w, d->gamma, false, w->z_sums, &less));
+        KN_TRY(weight_sums(ctx, w, d->gamma, false, w->z_sums, &less));
         kn_gemm(ctx, -1, KN_T, w->sums, KN_N, less, 1, PhiZ);
     }
     kn_gemm(ctx, 1, KN_T, d->rotation, KN_N, PhiZ, 0, A);

@@ -53,8 +53,9 @@ static inline bool kn_lowrank_grouped(const kn_lowrank *w, double gamma)
     return w->groups && gamma > 0;
 }
 
-/* Allocates a low-rank decomposition with at most max_rank features, exact columns included. X, Z
- * and groups are borrowed; groups may be NULL. */
+/* Allocates a low-rank approximation of R0 (covariance between participants) over the rows X (N
+ * x F) with at most max_rank features, exact columns included, for coordinates Z (N x P). X, Z
+ * and groups are borrowed; groups may be NULL. The caller clears *out, also after an error. */
 kn_status kn_lowrank_new(kn_ctx *ctx, kn_mat X, kn_mat Z, const kn_groups *groups,
                          const kn_cov *cov, ptrdiff_t max_rank, kn_lowrank *out);
 /* Frees the contents; accepts {0}. */
@@ -65,19 +66,22 @@ void kn_lowrank_clear(kn_lowrank *w);
 kn_status kn_lowrank_set_pivots(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t n, const ptrdiff_t *set,
                                 double residual);
 
-/* Computes the features at theta and their Gram matrix for the functions below. Chooses pivots the
- * first time and where the residual exceeds 3 tol. KN_ERR_NUMERIC if R0 is zero; returns on
- * cancellation. */
+/* Computes the features Phi of R0 (covariance between participants) at theta and their Gram
+ * matrix for the functions below. Chooses pivots the first time and where the residual exceeds 3
+ * tol. KN_ERR_NUMERIC if R0 is zero; KN_ERR_CANCELLED. */
 kn_status kn_lowrank_at(kn_ctx *ctx, kn_lowrank *w, const double *theta);
 
-/* Computes the decomposition at that theta for d->gamma: m, r, map, rotation, pivot, base and
- * residual (above tol if max_rank pivots do not suffice). Does not compute U; see
- * kn_decomp_vectors. */
+/* Computes eigenvalues r (m) and the map from features to eigenvectors of the low-rank R0
+ * (covariance between participants) at the theta of kn_lowrank_at, with group noise d->gamma:
+ * fills *d with m, r, map, rotation, pivot, base and residual (above tol if max_rank pivots do
+ * not suffice). Does not compute the eigenvectors U; see kn_decomp_vectors. */
 kn_status kn_lowrank_decompose(kn_ctx *ctx, kn_lowrank *w, kn_decomp *d);
 
-/* Computes A = U'Z (m x P) after kn_lowrank_decompose. */
+/* Computes A = U'Z (m x P), the coordinates in the eigenvectors of d, after
+ * kn_lowrank_decompose. */
 kn_status kn_lowrank_project(kn_ctx *ctx, const kn_lowrank *w, const kn_decomp *d, kn_mat A);
-/* Sets rest_p = |z_p|^2 - |A_p|^2 in the metric of H, the energy of z_p outside U. Eigenvectors
+/* Sets rest_p = z_p'H^-1 z_p - |A_p|^2 (P), the energy of each coordinate z_p (N) outside the
+ * eigenvectors U; H: group noise I + gamma G, A = U'Z (m x P; U includes H^-1). Eigenvectors
  * with eigenvalues near rounding do not have exactly unit length; rest takes up the difference,
  * with its sign, so that the total energy is right. */
 void kn_lowrank_rest(const kn_lowrank *w, double gamma, kn_mat A, double *rest);
@@ -91,8 +95,8 @@ typedef struct kn_lowrank_part {
     const double *c, *d, *weight;
 } kn_lowrank_part;
 
-/* Computes g = dLML/dtheta for all parameters of R0, summed over n parts. N m (4 pivots + 2 P)
- * flops. */
+/* Computes g = dLML/dtheta for all parameters of R0 (covariance between participants), summed
+ * over n parts, one per cell. N m (4 pivots + 2 P) flops. */
 kn_status kn_lowrank_gradient(kn_ctx *ctx, const kn_lowrank *w, const kn_lowrank_part *part, int n,
                               double *g);
 
@@ -104,14 +108,15 @@ kn_status kn_decomp_vectors(kn_ctx *ctx, const kn_decomp *d, const kn_groups *gr
  * space. */
 void kn_decomp_cross(kn_ctx *ctx, const kn_decomp *d, kn_mat Xs, kn_mat F, kn_mat RU);
 
-/* Adds a kn_lowrank with at most s->M features of s->N rows to the memory plan; the work space of
- * its functions is temporary. */
+/* Predicts in plan r the memory of a kn_lowrank with at most s->M features of s->N rows, which
+ * stays in the plan; the work space of its functions only raises the peak. */
 void kn_lowrank_need(kn_mem_plan *r, const kn_problem_size *s);
-/* Adds the gradient for s->P components (temporary). */
+/* Predicts in plan r the memory of kn_lowrank_gradient for s->P components: only the peak rises. */
 void kn_lowrank_gradient_need(kn_mem_plan *r, const kn_problem_size *s);
-/* Adds the work space of kn_decomp_vectors (temporary). */
+/* Predicts in plan r the memory of kn_decomp_vectors: only the peak rises. */
 void kn_lowrank_vectors_need(kn_mem_plan *r, const kn_problem_size *s);
-/* Adds what a kn_decomp of low rank keeps after the fit. */
+/* Predicts in plan r the memory of what a kn_decomp of low rank keeps after the fit, which stays
+ * in the plan. */
 void kn_lowrank_kept_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

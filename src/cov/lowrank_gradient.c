@@ -42,7 +42,8 @@ void kn_lowrank_gradient_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_free_to(r, mark);
 }
 
-/* Adds the gradient of the exact terms; Bf = rotation r, m0 x m. */
+/* Adds to g the derivatives of the likelihood by the weights of the exact terms, from one cell
+ * (part); Bf = rotation r. */
 static kn_status add_exact(kn_ctx *ctx, const kn_lowrank *w, const kn_lowrank_part *part, double *g)
 {
     kn_status status;
@@ -85,8 +86,8 @@ static void factors_clear(factors *f)
         kn_mat_clear(m[k]);
 }
 
-/* Allocates the factors of the gradient of one cell for its numbers of pivots and components. On
- * error f is partly filled. */
+/* Allocates the factors of the gradient of one cell (part) for its numbers of pivots and
+ * components. On error f is partly filled; the caller clears it. */
 static kn_status factors_new(kn_ctx *ctx, const kn_lowrank *w, const kn_lowrank_part *part,
                              factors *f)
 {
@@ -104,9 +105,10 @@ out:
     return status;
 }
 
-/* Computes E1 = diag(c^1/2/d) M' mapR' and N1; components without signal (c = 0) do not
- * contribute. */
-static kn_status first_factors(kn_ctx *ctx, const kn_lowrank_part *part, factors *f)
+/* Computes, for the derivative of the likelihood by the covariance between participants and
+ * pivots, the factors of one cell that come from its coordinates: E1 = diag(c^1/2/d) M' mapR' (P
+ * x pivots) and N1 (m x P); components without signal (c = 0) do not contribute. */
+static kn_status compute_first_factors(kn_ctx *ctx, const kn_lowrank_part *part, factors *f)
 {
     kn_status status = KN_OK;
     kn_mat turned = {0};
@@ -132,6 +134,7 @@ out:
     return status;
 }
 
+/* Adds `more` to sum, element by element. */
 static void add_matrix(kn_mat sum, kn_mat more)
 {
     for (ptrdiff_t j = 0; j < sum.cols; j++)
@@ -139,14 +142,14 @@ static void add_matrix(kn_mat sum, kn_mat more)
             kn_col(sum, j)[i] += kn_at(more, i, j);
 }
 
-/* Adds the contribution of one part to E1, E2, less and H. */
+/* Adds the contribution of one cell (part) to E1, E2, less and H of *o. */
 static kn_status add_rest(kn_ctx *ctx, const kn_lowrank *w, const kn_lowrank_part *part, outer *o)
 {
     kn_status status;
     factors f = {0};
     const kn_decomp *d = part->R0;
     KN_TRY(factors_new(ctx, w, part, &f));
-    KN_TRY(first_factors(ctx, part, &f));
+    KN_TRY(compute_first_factors(ctx, part, &f));
     for (ptrdiff_t j = 0; j < f.W.cols; j++)
         for (ptrdiff_t i = 0; i < f.W.rows; i++)
             kn_col(f.W, j)[i] = -part->weight[i] * kn_at(f.mapR, j, i);
@@ -169,7 +172,8 @@ out:
     return status;
 }
 
-/* Adds 2 <GJ, dK_nm> to g, in chunks of rows. */
+/* Adds 2 <GJ, dK_nm/dtheta> to g, GJ (N x pivots) being the derivative of the likelihood by
+ * K_nm, in chunks of rows. */
 static kn_status add_cross(kn_ctx *ctx, const kn_lowrank *w, const outer *o, double *g)
 {
     kn_status status;

@@ -9,6 +9,7 @@
 #include "base/parallel/parallel_for.h"
 #include "la/la.h"
 #include "la/vec.h"
+#include "stats/order_statistics.h"
 
 void kn_pairs_clear(kn_pairs *pairs)
 {
@@ -27,9 +28,10 @@ typedef struct distance_job {
     bool symmetric;
 } distance_job;
 
-/* Squares the differences of columns: exact zeros between equal rows and no cancellation, unlike
- * |x|^2 + |y|^2 - 2 x.y. N^2 F flops, once. */
-static void distance_columns(void *self, ptrdiff_t first, ptrdiff_t last)
+/* Parallel task (self: distance_job) for columns first .. last - 1: squared distances by
+ * differences of columns, with exact zeros between equal rows and no cancellation, unlike |x|^2
+ * + |y|^2 - 2 x.y. N^2 F flops in all. */
+static void compute_distances(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     distance_job *job = self;
     for (ptrdiff_t j = first; j < last; j++) {
@@ -40,7 +42,8 @@ static void distance_columns(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
-/* Computes one statistic between the rows of X and Y. out: n x m, zero on entry. */
+/* Computes one pair statistic (products or squared distances) between the rows of X and Y into
+ * out (n x m), zero on entry; symmetric: lower triangle. */
 static void compute_statistic(kn_ctx *ctx, const kn_stat *stat, kn_mat X, kn_mat Y, bool symmetric,
                               kn_mat out)
 {
@@ -55,7 +58,7 @@ static void compute_statistic(kn_ctx *ctx, const kn_stat *stat, kn_mat X, kn_mat
         break;
     case KN_STAT_D2: {
         distance_job job = {X, Y, out, symmetric};
-        kn_parallel(ctx, Y.rows, 64, distance_columns, &job);
+        kn_parallel(ctx, Y.rows, 64, compute_distances, &job);
         break;
     }
     case KN_STAT_NONE: break;
@@ -132,11 +135,14 @@ void kn_stat_self(const kn_stat *stat, kn_mat X, double *out)
             out[i] += kn_at(X, i, f) * kn_at(X, i, f);
 }
 
+/* Returns entry (i, j) of a symmetric matrix whose lower triangle is stored. */
 static double lower_entry(kn_mat S, ptrdiff_t i, ptrdiff_t j)
 {
     return i >= j ? kn_at(S, i, j) : kn_at(S, j, i);
 }
 
+/* Sets out (n x m) to the entries (rows[i], cols[j]) of the symmetric S; symmetric: lower
+ * triangle of out only. */
 static void pick_entries(kn_mat S, const ptrdiff_t *rows, const ptrdiff_t *cols, bool symmetric,
                          kn_mat out)
 {
@@ -184,50 +190,15 @@ out:
     return status;
 }
 
-static int compare_doubles(const void *a, const void *b)
+/* Returns the root of the median of the n values v (n/2 values are below it), which are rearranged;
+ * 0 if n is 0. O(n). */
+static double find_median_root(double *v, ptrdiff_t n)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double middle_of_three(double a, double b, double c)
-{
-    return a < b ? fmin(b, fmax(a, c)) : fmin(a, fmax(b, c));
-}
-
-/* Returns the k-th smallest of v, which is rearranged. Quickselect (Hoare 1961): about 3 n
- * comparisons instead of n log2 n; after 64 partitions what is left is sorted. */
-static double select_kth(double *v, ptrdiff_t n, ptrdiff_t k)
-{
-    ptrdiff_t low = 0, high = n - 1;
-    for (int patience = 64; low < high && patience > 0; patience--) {
-        double pivot = middle_of_three(v[low], v[low + (high - low) / 2], v[high]);
-        ptrdiff_t i = low, j = high;
-        while (i <= j) { /* invariant: v[low .. i-1] <= pivot <= v[j+1 .. high]; equal values split
-                            evenly */
-            while (v[i] < pivot)
-                i++;
-            while (v[j] > pivot)
-                j--;
-            if (i <= j) {
-                double t = v[i];
-                v[i++] = v[j];
-                v[j--] = t;
-            }
-        }
-        if (k > j && k < i)
-            return v[k];
-        low = k >= i ? i : low;
-        high = k <= j ? j : high;
-    }
-    if (low < high)
-        qsort(v + low, (size_t)(high - low + 1), sizeof *v, compare_doubles);
-    return v[k];
-}
-
-static double median_root(double *v, ptrdiff_t n)
-{
-    return n > 0 ? sqrt(select_kth(v, n, n / 2)) : 0;
+    double median = n > 0 ? v[0] : 0;
+    kn_select_largest(v, n, n - n / 2);
+    for (ptrdiff_t i = 0; i < n - n / 2; i++)
+        median = i == 0 ? v[0] : fmin(median, v[i]);
+    return sqrt(median);
 }
 
 /* ---- rows by value ---- */
@@ -237,7 +208,9 @@ typedef struct valued_row {
     ptrdiff_t row;
 } valued_row;
 
-static int by_values(const void *a, const void *b)
+/* Comparison for qsort: rows of a matrix by their first values, then by their second and so on,
+ * then by index. */
+static int compare_rows(const void *a, const void *b)
 {
     const valued_row *x = a, *y = b;
     for (ptrdiff_t f = 0; f < x->X->cols; f++) {
@@ -257,7 +230,7 @@ kn_status kn_row_places(kn_ctx *ctx, kn_mat X, ptrdiff_t *place)
         return status;
     for (ptrdiff_t i = 0; i < X.rows; i++)
         rows[i] = (valued_row){&X, i};
-    qsort(rows, (size_t)X.rows, sizeof *rows, by_values);
+    qsort(rows, (size_t)X.rows, sizeof *rows, compare_rows);
     for (ptrdiff_t k = 0; k < X.rows; k++)
         place[rows[k].row] = k;
     kn_free(memory);
@@ -275,24 +248,26 @@ void kn_row_places_need(kn_mem_plan *r, ptrdiff_t N)
 
 /* Squared distances from every step-th row (at most KN_DISTANCES_ROWS of them): to one another, and
  * to the nearest of all rows. */
-typedef struct gathering {
+typedef struct distance_sample {
     ptrdiff_t N, step, n; /* all rows; step; number of rows sampled */
     ptrdiff_t *row;       /* n, the rows sampled */
     double *all, *nearest;
     ptrdiff_t n_all, n_nearest;
-} gathering;
+} distance_sample;
 
-static gathering gathering_of(ptrdiff_t N)
+/* Returns the sizes of a sample of N rows: every step-th, at most KN_DISTANCES_ROWS. */
+static distance_sample distance_sample_of(ptrdiff_t N)
 {
     ptrdiff_t step = (N + KN_DISTANCES_ROWS - 1) / KN_DISTANCES_ROWS;
-    return (gathering){.N = N, .step = step, .n = (N + step - 1) / step};
+    return (distance_sample){.N = N, .step = step, .n = (N + step - 1) / step};
 }
 
-/* Allocates the distances between g->n of the N rows, of all pairs and to the nearest row. */
-static kn_status gathering_new(kn_ctx *ctx, ptrdiff_t N, gathering *g)
+/* Allocates the distances between g->n of the N rows, of all pairs and to the nearest row. The
+ * caller frees them, also after an error. */
+static kn_status distance_sample_new(kn_ctx *ctx, ptrdiff_t N, distance_sample *g)
 {
     kn_status status;
-    *g = gathering_of(N);
+    *g = distance_sample_of(N);
     KN_TRY(kn_alloc_i(ctx, g->n, &g->row));
     for (ptrdiff_t a = 0; a < g->n; a++)
         g->row[a] = a * g->step;
@@ -302,8 +277,8 @@ out:
     return status;
 }
 
-/* The sampled rows become every step-th one in the order of their values. */
-static kn_status spread_by_value(kn_ctx *ctx, kn_mat X, gathering *g)
+/* Replaces the sampled rows by every step-th one of X in the order of their values. */
+static kn_status spread_by_value(kn_ctx *ctx, kn_mat X, distance_sample *g)
 {
     ptrdiff_t *place;
     kn_status status = kn_alloc_i(ctx, g->N, &place);
@@ -319,7 +294,7 @@ static kn_status spread_by_value(kn_ctx *ctx, kn_mat X, gathering *g)
 void kn_distances_need(kn_mem_plan *r, ptrdiff_t N)
 {
     kn_mem_usage mark = r->now;
-    ptrdiff_t n = gathering_of(N).n;
+    ptrdiff_t n = distance_sample_of(N).n;
     kn_plan_alloc_d(r, KN_NEED_WORK, n * (n - 1) / 2, 1);
     kn_plan_alloc_d(r, KN_NEED_WORK, n, 2);
     kn_plan_alloc_d(r, KN_NEED_WORK, N, 2);
@@ -327,9 +302,9 @@ void kn_distances_need(kn_mem_plan *r, ptrdiff_t N)
     kn_plan_free_to(r, mark);
 }
 
-/* Adds the squared distances d2 of the a-th sampled row to all N rows. Equal rows (distance 0) do
- * not count. */
-static void add_distances(gathering *g, ptrdiff_t a, const double *d2)
+/* Adds the squared distances d2 (N) of the a-th sampled row to all rows: those to earlier
+ * sampled rows, and the smallest. Equal rows (distance 0) do not count. */
+static void add_distances(distance_sample *g, ptrdiff_t a, const double *d2)
 {
     double lowest = INFINITY;
     for (ptrdiff_t i = 0; i < g->N; i++)
@@ -342,10 +317,11 @@ static void add_distances(gathering *g, ptrdiff_t a, const double *d2)
             g->all[g->n_all++] = d2[g->row[b]];
 }
 
-static void gathering_end(gathering *g, kn_distances *out)
+/* Sets *out to the medians of the collected distances (rearranged); 0 without any. */
+static void set_medians(distance_sample *g, kn_distances *out)
 {
-    out->median = g->n_all > 0 ? median_root(g->all, g->n_all) : 0;
-    out->nearest = g->n_nearest > 0 ? median_root(g->nearest, g->n_nearest) : 0;
+    out->median = g->n_all > 0 ? find_median_root(g->all, g->n_all) : 0;
+    out->nearest = g->n_nearest > 0 ? find_median_root(g->nearest, g->n_nearest) : 0;
     kn_free(g->row);
     kn_free(g->all);
     kn_free(g->nearest);
@@ -353,11 +329,11 @@ static void gathering_end(gathering *g, kn_distances *out)
 
 kn_status kn_pairs_distances(kn_ctx *ctx, kn_mat d2, kn_distances *out)
 {
-    gathering g;
+    distance_sample g;
     double *row = NULL;
     kn_status status;
     *out = (kn_distances){0};
-    KN_TRY(gathering_new(ctx, d2.rows, &g));
+    KN_TRY(distance_sample_new(ctx, d2.rows, &g));
     KN_TRY(kn_alloc_d(ctx, g.N, &row));
     for (ptrdiff_t a = 0; a < g.n; a++) {
         for (ptrdiff_t i = 0; i < g.N; i++)
@@ -366,17 +342,17 @@ kn_status kn_pairs_distances(kn_ctx *ctx, kn_mat d2, kn_distances *out)
     }
 out:
     kn_free(row);
-    gathering_end(&g, out);
+    set_medians(&g, out);
     return status;
 }
 
 kn_status kn_row_distances(kn_ctx *ctx, kn_mat X, kn_distances *out)
 {
-    gathering g;
+    distance_sample g;
     double *row = NULL;
     kn_status status;
     *out = (kn_distances){0};
-    KN_TRY(gathering_new(ctx, X.rows, &g));
+    KN_TRY(distance_sample_new(ctx, X.rows, &g));
     KN_TRY(kn_alloc_d(ctx, g.N, &row));
     if (g.step > 1)
         KN_TRY(spread_by_value(ctx, X, &g));
@@ -388,6 +364,6 @@ kn_status kn_row_distances(kn_ctx *ctx, kn_mat X, kn_distances *out)
     }
 out:
     kn_free(row);
-    gathering_end(&g, out);
+    set_medians(&g, out);
     return status;
 }

@@ -15,7 +15,7 @@ int kn_cov_n_outer(const kn_cov *cov)
     return cov->n - 1 + cov->n_shapes;
 }
 
-/* Sets the first weight to 1 minus the others. */
+/* Sets the first of the weights w (cov->n) to 1 minus the others, at least 0. */
 static void close_weights(const kn_cov *cov, double *w)
 {
     w[0] = 1;
@@ -24,8 +24,8 @@ static void close_weights(const kn_cov *cov, double *w)
     w[0] = fmax(w[0], 0);
 }
 
-/* Distances between rows over the columns of term t, from `pairs` if they have them. KN_ERR_DATA if
- * more than half of them are 0, as then no length can be chosen. */
+/* Computes the distances *out between rows of X over the columns of term t, from `pairs` if they
+ * have them. KN_ERR_DATA if more than half of them are 0, as then no length can be chosen. */
 static kn_status find_distances(kn_ctx *ctx, const kn_term *t, const kn_pairs *pairs, kn_mat X,
                                 kn_distances *out)
 {
@@ -38,9 +38,10 @@ static kn_status find_distances(kn_ctx *ctx, const kn_term *t, const kn_pairs *p
     return status;
 }
 
-/* Sets the bounds and the middle of the shapes of one term. */
-static kn_status shape_box(kn_ctx *ctx, const kn_cov *cov, const kn_term *t, const kn_pairs *pairs,
-                           kn_mat X, kn_box *box)
+/* Sets the bounds and the middle of the shapes (length-scales) of term t in *box: fixed, or
+ * multiples of the distances between rows. */
+static kn_status set_shape_box(kn_ctx *ctx, const kn_cov *cov, const kn_term *t,
+                               const kn_pairs *pairs, kn_mat X, kn_box *box)
 {
     for (int i = 0; i < t->kernel->n_shape; i++) {
         const kn_shape *s = &t->kernel->shape[i];
@@ -73,7 +74,7 @@ kn_status kn_box_new(kn_ctx *ctx, const kn_cov *cov, const kn_pairs *pairs, kn_m
             out->lower[k - 1] = -ETA_BOUND;
             out->upper[k - 1] = ETA_BOUND;
         }
-        status = shape_box(ctx, cov, &cov->term[k], pairs, X, out);
+        status = set_shape_box(ctx, cov, &cov->term[k], pairs, X, out);
     }
     return status;
 }
@@ -154,6 +155,7 @@ bool kn_family_exists(const kn_cov *cov)
     return cov->n_shapes <= 1;
 }
 
+/* Returns the number of terms of this kind: straight, curved or of levels. */
 static int count_course(const kn_cov *cov, kn_effect_kind course)
 {
     int n = 0;
@@ -219,7 +221,8 @@ void kn_family_box(const kn_cov_family *f, const kn_box *box, double lower[2], d
     upper[1] = f->has_length ? box->upper[length] : 0;
 }
 
-/* The family around equal weights, for covariances that (rho, length) describes completely. */
+/* Returns the family around equal weights, for covariances that (rho, length) describes
+ * completely. */
 static kn_cov_family family_at_equal_weights(const kn_cov *cov)
 {
     kn_cov_point equal = {0};

@@ -26,18 +26,22 @@ typedef struct kn_box {
     double lower[KN_COV_OUTER], upper[KN_COV_OUTER];
     kn_cov_point middle; /* start: equal weights, shapes at the middle of their ranges */
 } kn_box;
-/* Computes the bounds. Distances are taken from `pairs` if it holds them, else from the rows of X.
- * KN_ERR_DATA if the covariates do not differ between participants. */
+/* Computes the bounds *out of the coordinates of a search over R0, and its middle: equal
+ * weights, lengths at the median distance. Distances are taken from `pairs` if it holds them,
+ * else from the rows of X. KN_ERR_DATA if the covariates do not differ between participants. */
 kn_status kn_box_new(kn_ctx *ctx, const kn_cov *cov, const kn_pairs *pairs, kn_mat X, kn_box *out);
 
-/* Returns the point with coordinates x. */
+/* Returns weights and shapes of R0 (covariance between participants) at the coordinates x
+ * (n_outer): eta, logarithms of ratios of weights, then ln shapes. */
 kn_cov_point kn_cov_point_at(const kn_cov *cov, const double *x);
-/* Computes the coordinates x of a point. Weights below 1e-12, as at a vertex, become 1e-12. */
+/* Computes the coordinates x (n_outer) of a point, the inverse of kn_cov_point_at. Weights below
+ * 1e-12, as at a vertex, become 1e-12. */
 void kn_cov_coordinates(const kn_cov *cov, const kn_cov_point *point, double *x);
 
 /* Computes theta at a point: a_k = 1/2 ln(w_k/scale_k), and the logarithms of the shapes. */
 void kn_cov_theta(const kn_cov *cov, const kn_cov_point *point, double *theta);
-/* The inverse: R0(theta) = *total times R0 at the point. */
+/* Computes the point (weights, shapes) of parameters theta, the inverse of kn_cov_theta:
+ * R0(theta) = *total times R0 (covariance between participants) at the point. */
 void kn_cov_point_of(const kn_cov *cov, const double *theta, kn_cov_point *point, double *total);
 
 /* Computes the gradient g (n_outer) with respect to x from g_theta (n_theta) by the chain rule:
@@ -58,27 +62,30 @@ typedef struct kn_cov_family {
     double left;               /* W */
     bool has_rho, has_length;
 } kn_cov_family;
-/* Returns whether the family exists: at most one shape parameter. */
+/* Returns whether R0 (covariance between participants) is a family in (rho, length): it has at
+ * most one shape parameter. */
 bool kn_family_exists(const kn_cov *cov);
-/* Returns whether the family depends on the reference point. */
+/* Returns whether the family of R0 (covariance between participants) in (rho, length) depends on
+ * a reference point, which fixes the ratios of weights within each kind of term. */
 bool kn_family_takes(const kn_cov *cov);
-/* Returns the family around a point; borrows cov. */
+/* Returns the family of R0 (covariance between participants) in (rho, length) around a point;
+ * borrows cov. */
 kn_cov_family kn_family_of(const kn_cov *cov, const kn_cov_point *point);
-/* Returns the point of the family at (rho, length). */
+/* Returns the point (weights, shapes) of the family at (rho, length). */
 kn_cov_point kn_family_at(const kn_cov_family *f, double rho, double length);
 /* Computes (rho, length) of a point of the family. */
 void kn_family_rho_length(const kn_cov_family *f, const kn_cov_point *point, double *rho,
                           double *length);
-/* Bounds of (logit rho, ln length) from the box. */
+/* Sets the bounds of (logit rho, ln length) from the box. */
 void kn_family_box(const kn_cov_family *f, const kn_box *box, double lower[2], double upper[2]);
 
-/* Returns whether (rho, length) describes R0 completely: one term, or two of which the second has
- * a single shape. rho is the weight of the second term; 0 or 1 if there is only one. length is 1
- * without a shape. */
+/* Returns whether (rho, length) describes R0 (covariance between participants) completely: one
+ * term, or two of which the second has a single shape. rho is the weight of the second term; 0
+ * or 1 if there is only one. length is 1 without a shape. */
 bool kn_cov_is_rho_length(const kn_cov *cov);
-/* Returns the point at (rho, length) of such a covariance. */
+/* Returns the point at (rho, length) of a covariance that kn_cov_is_rho_length. */
 kn_cov_point kn_cov_at_rho(const kn_cov *cov, double rho, double length);
-/* Computes (rho, length) of a point of such a covariance. */
+/* Computes (rho, length) of a point of a covariance that kn_cov_is_rho_length. */
 void kn_cov_rho_length(const kn_cov *cov, const kn_cov_point *point, double *rho, double *length);
 
 #endif

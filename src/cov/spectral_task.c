@@ -55,8 +55,8 @@ void kn_cov_diagonal_gradient(const kn_cov *cov, const double *theta, const kn_p
     }
 }
 
-/* Mean of the squared distances below the diagonal; 0 without pairs. */
-static double mean_d2(kn_mat d2)
+/* Returns the mean of the squared distances below the diagonal of d2; 0 without pairs. */
+static double average_d2(kn_mat d2)
 {
     double sum = 0, n = 0;
     for (ptrdiff_t j = 0; j < d2.cols; j++)
@@ -65,12 +65,13 @@ static double mean_d2(kn_mat d2)
     return n > 0 ? sum / n : 0;
 }
 
-/* Returns the logarithm of the start of a shape parameter. */
-static double shape_start(const kn_term *t, const kn_shape *shape, const kn_pairs *pairs)
+/* Returns the logarithm of the start of a shape parameter of term t: the middle of its range, or
+ * the root mean square distance. */
+static double compute_shape_start(const kn_term *t, const kn_shape *shape, const kn_pairs *pairs)
 {
     if (shape->range == KN_RANGE_FIXED)
         return 0.5 * log(shape->low * shape->high);
-    double d2 = t->kernel->stat == KN_STAT_D2 ? mean_d2(pairs->stat[t->stat]) : 0;
+    double d2 = t->kernel->stat == KN_STAT_D2 ? average_d2(pairs->stat[t->stat]) : 0;
     return d2 > 0 ? 0.5 * log(d2) : 0;
 }
 
@@ -88,6 +89,6 @@ void kn_cov_start(const kn_cov *cov, const kn_pairs *pairs, double dims, double 
         }
         theta[t->at] = 0.5 * log(proportion * v / self);
         for (int i = 0; i < t->kernel->n_shape; i++)
-            theta[t->at + 1 + i] = shape_start(t, &t->kernel->shape[i], pairs);
+            theta[t->at + 1 + i] = compute_shape_start(t, &t->kernel->shape[i], pairs);
     }
 }

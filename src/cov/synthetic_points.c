@@ -43,6 +43,7 @@ static void columns_clear(columns *c)
     *c = (columns){0};
 }
 
+/* True if a term of the covariance uses column f of the design. */
 static bool is_seen(const kn_cov *cov, ptrdiff_t f)
 {
     for (int k = 0; k < cov->n; k++)
@@ -51,7 +52,7 @@ static bool is_seen(const kn_cov *cov, ptrdiff_t f)
     return false;
 }
 
-/* Returns whether the column has no values other than its smallest and largest. */
+/* Returns whether column f of X has no values other than its smallest (low) and largest (high). */
 static bool is_indicator(kn_mat X, ptrdiff_t f, double low, double high)
 {
     for (ptrdiff_t i = 0; i < X.rows; i++)
@@ -60,9 +61,9 @@ static bool is_indicator(kn_mat X, ptrdiff_t f, double low, double high)
     return true;
 }
 
-/* Adds column f to the numbers, with a range that is rounded outward, or to the levels: indicators
- * and constants. */
-static void sort_column(const kn_synthetic_plan *p, ptrdiff_t f, columns *c)
+/* Adds column f of the design to the numbers of c, with a range that is rounded outward, or to
+ * the levels: indicators and constants. */
+static void classify_column(const kn_synthetic_plan *p, ptrdiff_t f, columns *c)
 {
     double low = kn_at(p->X, 0, f), high = low;
     for (ptrdiff_t i = 1; i < p->X.rows; i++) {
@@ -79,7 +80,7 @@ static void sort_column(const kn_synthetic_plan *p, ptrdiff_t f, columns *c)
     c->number[c->n++] = f;
 }
 
-/* Does the list have the combination of levels of row i already? */
+/* Returns true if the list already has the combination of levels of row i of X. */
 static bool has_pattern(const columns *c, kn_mat X, ptrdiff_t i)
 {
     for (ptrdiff_t k = 0; k < c->patterns; k++) {
@@ -92,8 +93,8 @@ static bool has_pattern(const columns *c, kn_mat X, ptrdiff_t i)
     return false;
 }
 
-/* Classifies the columns that the covariance uses, and lists the level patterns of the training
- * sample. */
+/* Classifies the columns that the covariance uses, and lists the patterns of levels of the
+ * training sample. The caller clears c, also after an error. */
 static kn_status columns_new(kn_ctx *ctx, const kn_synthetic_plan *p, columns *c)
 {
     kn_status status;
@@ -105,7 +106,7 @@ static kn_status columns_new(kn_ctx *ctx, const kn_synthetic_plan *p, columns *c
     KN_TRY(kn_alloc_d(ctx, F, &c->high));
     for (ptrdiff_t f = 0; f < F; f++)
         if (is_seen(p->cov, f))
-            sort_column(p, f, c);
+            classify_column(p, f, c);
     KN_TRY(kn_mat_new(ctx, p->X.rows, c->m, &c->pattern));
     for (ptrdiff_t i = 0; i < p->X.rows; i++) {
         if (has_pattern(c, p->X, i))
@@ -123,9 +124,9 @@ out:
 /* ---- points -----------------------------------------------------------------------------------
  */
 
-/* Returns value k of 2n of a numeric column: n Chebyshev extrema within the range, then n - n/2
+/* Returns value k of 2n of numeric column f: n Chebyshev extrema within the range, then n - n/2
  * above it and n/2 below. */
-static double numeric_node(const columns *c, ptrdiff_t f, int n, ptrdiff_t k)
+static double compute_node(const columns *c, ptrdiff_t f, int n, ptrdiff_t k)
 {
     double low = c->low[f], high = c->high[f], half = (high - low) / 2;
     ptrdiff_t above = n - n / 2, below = n / 2;
@@ -137,7 +138,7 @@ static double numeric_node(const columns *c, ptrdiff_t f, int n, ptrdiff_t k)
 }
 
 /* Returns the smallest prime above p, by trial division. */
-static ptrdiff_t next_prime(ptrdiff_t p)
+static ptrdiff_t find_next_prime(ptrdiff_t p)
 {
     for (p++;; p++) {
         ptrdiff_t d = 2;
@@ -149,7 +150,7 @@ static ptrdiff_t next_prime(ptrdiff_t p)
 }
 
 /* Returns the radical inverse of i: its digits in this base, mirrored at the point, in (0, 1). */
-static double radical_inverse(ptrdiff_t i, ptrdiff_t base)
+static double compute_radical_inverse(ptrdiff_t i, ptrdiff_t base)
 {
     double x = 0, digit = 1;
     for (; i > 0; i /= base) {
@@ -159,33 +160,35 @@ static double radical_inverse(ptrdiff_t i, ptrdiff_t base)
     return x;
 }
 
-/* Sets the numeric columns of row `to` to point i of the Halton sequence, in the range or with
- * `beyond` in the extended range. Returns one more coordinate, in [0, 1). */
-static double put_halton(const columns *c, ptrdiff_t i, bool beyond, kn_mat S, ptrdiff_t to)
+/* Sets the numeric columns of row `row` of S to point i of the Halton sequence, in the range or
+ * with `beyond` in the extended range. Returns one more coordinate, in [0, 1). */
+static double put_halton(const columns *c, ptrdiff_t i, bool beyond, kn_mat S, ptrdiff_t row)
 {
     ptrdiff_t base = 1;
     for (ptrdiff_t f = 0; f < c->n; f++) {
         double half = (c->high[f] - c->low[f]) / 2, low = c->low[f] - (beyond ? half : 0);
-        base = next_prime(base);
-        kn_col(S, c->number[f])[to] = low + (beyond ? 4 : 2) * half * radical_inverse(i, base);
+        base = find_next_prime(base);
+        kn_col(S, c->number[f])[row] =
+            low + (beyond ? 4 : 2) * half * compute_radical_inverse(i, base);
     }
-    return radical_inverse(i, next_prime(base));
+    return compute_radical_inverse(i, find_next_prime(base));
 }
 
-/* Sets the numeric columns of row `to` to corner i of the range, or with `beyond` of the extended
- * range, to which participants far outside are clamped. */
-static void put_corner(const columns *c, ptrdiff_t i, bool beyond, kn_mat S, ptrdiff_t to)
+/* Sets the numeric columns of row `row` of S to corner i of the range, or with `beyond` of the
+ * extended range, to which participants far outside are clamped. */
+static void put_corner(const columns *c, ptrdiff_t i, bool beyond, kn_mat S, ptrdiff_t row)
 {
     for (ptrdiff_t f = 0; f < c->n; f++) {
         double half = beyond ? (c->high[f] - c->low[f]) / 2 : 0;
-        kn_col(S, c->number[f])[to] = i >> f & 1 ? c->high[f] + half : c->low[f] - half;
+        kn_col(S, c->number[f])[row] = i >> f & 1 ? c->high[f] + half : c->low[f] - half;
     }
 }
 
-static void put_pattern(const columns *c, ptrdiff_t k, kn_mat S, ptrdiff_t to)
+/* Sets the level columns of row `row` of S to pattern k. */
+static void put_pattern(const columns *c, ptrdiff_t k, kn_mat S, ptrdiff_t row)
 {
     for (ptrdiff_t f = 0; f < c->m; f++)
-        kn_col(S, c->level[f])[to] = kn_at(c->pattern, k, f);
+        kn_col(S, c->level[f])[row] = kn_at(c->pattern, k, f);
 }
 
 kn_status kn_synthetic_new(kn_ctx *ctx, const kn_synthetic_plan *p, int round, kn_mat *out,
@@ -194,20 +197,20 @@ kn_status kn_synthetic_new(kn_ctx *ctx, const kn_synthetic_plan *p, int round, k
     kn_status status;
     columns c = {0};
     int n = p->points << round;
-    ptrdiff_t axis = 2 * (ptrdiff_t)n, some = 1, at = 0;
+    ptrdiff_t axis = 2 * (ptrdiff_t)n, per_pattern = 1, at = 0;
     *out = kn_mat_none();
     KN_TRY(columns_new(ctx, p, &c));
     for (ptrdiff_t f = 0; f < c.n && f < 2; f++)
-        some *= c.n > 2 ? n : axis;
+        per_pattern *= c.n > 2 ? n : axis;
     *last = round + 1 >= (c.n == 2 ? KN_SYNTHETIC_ROUNDS - 1 : KN_SYNTHETIC_ROUNDS);
-    KN_TRY(kn_mat_new(ctx, some * c.patterns, p->X.cols, out));
+    KN_TRY(kn_mat_new(ctx, per_pattern * c.patterns, p->X.cols, out));
     for (ptrdiff_t k = 0; k < c.patterns; k++)
-        for (ptrdiff_t i = 0; i < some; i++, at++) {
+        for (ptrdiff_t i = 0; i < per_pattern; i++, at++) {
             put_pattern(&c, k, *out, at);
             if (c.n > 2)
                 put_halton(&c, i / 2 + 1, i % 2 == 1, *out, at);
             for (ptrdiff_t f = 0; f < c.n && c.n <= 2; f++)
-                kn_col(*out, c.number[f])[at] = numeric_node(&c, f, n, f ? i / axis : i % axis);
+                kn_col(*out, c.number[f])[at] = compute_node(&c, f, n, f ? i / axis : i % axis);
         }
 out:
     columns_clear(&c);

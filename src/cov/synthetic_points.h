@@ -24,13 +24,14 @@ typedef struct kn_synthetic_plan {
 
 enum { KN_SYNTHETIC_ROUNDS = 3 };
 
-/* Makes the points, out: points x F, with n 2^round values per column, round from 0. *last: a
+/* Makes candidates for synthetic points, *out (points x F, owned by the caller), with n 2^round
+ * values per column, round from 0, and every pattern of levels of the training sample. *last: a
  * further round is not allowed. */
 kn_status kn_synthetic_new(kn_ctx *ctx, const kn_synthetic_plan *plan, int round, kn_mat *out,
                            bool *last);
-/* Makes `count` other points, to test the interpolation between the first ones: half of them
- * within the range, half in the extended range, the first at the corners of both if there are at
- * most 6 numeric columns. */
+/* Makes `count` other points *out (count x F, owned by the caller), to test the interpolation
+ * between the first ones: half of them within the range, half in the extended range, the first
+ * at the corners of both if there are at most 6 numeric columns. */
 kn_status kn_synthetic_between(kn_ctx *ctx, const kn_synthetic_plan *plan, ptrdiff_t count,
                                kn_mat *out);
 

@@ -55,6 +55,7 @@ void kn_data_free(kn_data *d)
     kn_free(d->covariates_path);
     kn_free(d->responses_path);
     kn_free(d->mask);
+    kn_names_free(d->response_file, d->n_response_files);
     kn_free(d);
 }
 
@@ -284,7 +285,8 @@ kn_status kn_data_files(kn_ctx *ctx, const kn_data *d, const char *other, const 
     ptrdiff_t images = d->images ? kn_images_files(d->images) : 0;
     void *memory;
     *n = 0;
-    kn_status status = kn_alloc(ctx, N_NAMED + d->n_list_files + images, sizeof **files, &memory);
+    kn_status status = kn_alloc(ctx, N_NAMED + d->n_list_files + d->n_response_files + images,
+                                sizeof **files, &memory);
     *files = memory;
     if (status != KN_OK)
         return status;
@@ -293,6 +295,8 @@ kn_status kn_data_files(kn_ctx *ctx, const kn_data *d, const char *other, const 
             (*files)[(*n)++] = named[i];
     for (ptrdiff_t i = 0; i < d->n_list_files; i++)
         (*files)[(*n)++] = d->list_file[i];
+    for (ptrdiff_t i = 0; i < d->n_response_files; i++)
+        (*files)[(*n)++] = d->response_file[i];
     for (ptrdiff_t i = 0; i < images; i++)
         (*files)[(*n)++] = kn_images_file(d->images, i);
     return KN_OK;

@@ -19,7 +19,10 @@ typedef enum kn_left { /* why a row is not used */
                        KN_LEFT_BY_SESSION, /* another visit of the same participant is used */
                        KN_LEFT_WITH_ROW,   /* a row of responses whose covariates row is not used */
                        KN_LEFT_BY_FOLD,    /* not in this fold (preloaded.h) */
+                       KN_LEFT_BY_TABLE,   /* not in each of several joined tables */
 } kn_left;
+
+enum { KN_RESPONSE_FILES = 64 }; /* tables that can be joined */
 
 struct kn_data {
     ptrdiff_t n; /* rows of the covariates */
@@ -46,6 +49,9 @@ struct kn_data {
     kn_view view;
     char **view_name; /* view.cols, or NULL */
     char *covariates_path, *responses_path, *mask;
+    char **response_file; /* n_response_files: the tables that responses_path names */
+    ptrdiff_t n_response_files;
+    bool from_folder;     /* they are .stats files of a SUBJECTS_DIR */
     const char *label;    /* borrowed; the column of --cases, never a covariate; NULL: none */
     kn_warnings warnings; /* warnings of kn_data_read */
     /* A subset of preloaded data (preloaded.h): everything but match, left and warnings is

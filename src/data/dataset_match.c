@@ -20,9 +20,10 @@ typedef struct job {
     kn_data *d;
     bool separate_file; /* the responses are in a separate file */
     kn_session_rows a, b;
-    ptrdiff_t *line; /* lines of b in its file; NULL: not known */
-    char **b_id;     /* ids of b made of participant and session; NULL: not made */
-    char **name_id;  /* ids of images from their file names; NULL: not made */
+    ptrdiff_t *line;                /* lines of b in its file; NULL: not known */
+    char **b_id;                    /* ids of b made of participant and session; NULL: not made */
+    char **name_id;                 /* ids of images from their file names; NULL: not made */
+    char **part_id, **part_session; /* parts of ids such as sub-01_ses-1; NULL: not made */
 } job;
 
 /* Allocates n text pointers, freed with kn_free. */
@@ -200,6 +201,47 @@ out:
     return status;
 }
 
+static const char SESSION[] = "_ses-";
+
+/* Returns how many of n ids name a session behind the participant: sub-01_ses-1. */
+static ptrdiff_t count_sessions(const char *const *id, ptrdiff_t n)
+{
+    ptrdiff_t found = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        const char *at = strstr(id[i], SESSION);
+        found += at && at > id[i] && at[sizeof SESSION - 1];
+    }
+    return found;
+}
+
+/* If all ids of the responses name sessions and no id of the covariates does, splits them into
+ * participant and session. */
+static kn_status split_ids(job *j)
+{
+    kn_status status;
+    void *memory;
+    if (!j->a.participant || !j->b.participant || j->b.session ||
+        count_sessions(j->a.participant, j->a.n) > 0 ||
+        count_sessions(j->b.participant, j->b.n) < j->b.n)
+        return KN_OK;
+    KN_TRY(alloc_texts(j->ctx, j->b.n, &j->b.session));
+    KN_TRY(kn_alloc(j->ctx, j->b.n, sizeof *j->part_id, &memory));
+    j->part_id = memory;
+    KN_TRY(kn_alloc(j->ctx, j->b.n, sizeof *j->part_session, &memory));
+    j->part_session = memory;
+    for (ptrdiff_t i = 0; i < j->b.n; i++) {
+        const char *id = j->b.participant[i], *at = strstr(id, SESSION) + 1;
+        KN_TRY(kn_text_copy(j->ctx, id, (size_t)(at - 1 - id), &j->part_id[i]));
+        KN_TRY(kn_text_copy(j->ctx, at, strlen(at), &j->part_session[i]));
+        j->b.participant[i] = j->part_id[i];
+        j->b.session[i] = j->part_session[i];
+    }
+    kn_log(j->ctx, KN_LOG_INFO, "%s: the IDs consist of participant and session, such as %s and %s",
+           j->d->responses_path, j->part_id[0], j->part_session[0]);
+out:
+    return status;
+}
+
 /* Replaces ids of the responses that differ from an id of the covariates only in spelling (case,
  * zeros, prefixes) by that id; logs a warning. */
 static kn_status align_ids(job *j)
@@ -304,12 +346,84 @@ static kn_status exclude_responses(job *j)
     for (ptrdiff_t i = 0; i < j->b.n; i++) {
         if (bsearch(&others[i], id, (size_t)n, sizeof *id, by_text))
             d->response_left[i] = KN_LEFT_WITH_ROW;
+        else if (d->responses && kn_table_absent(d->responses, i))
+            d->response_left[i] = KN_LEFT_BY_TABLE;
         else if (j->b.keep && !j->b.keep[i])
             d->response_left[i] = KN_LEFT_BY_SESSION;
     }
 out:
     kn_free(id);
     return status;
+}
+
+/* Marks the rows of the covariates whose responses are not in each joined table. id: n IDs. */
+static void mark_incomplete(job *j, const char **id, ptrdiff_t n)
+{
+    const char *const *own =
+        j->d->session_id ? (const char *const *)j->d->session_id : j->a.participant;
+    qsort(id, (size_t)n, sizeof *id, by_text);
+    for (ptrdiff_t i = 0; own && i < j->a.n; i++)
+        if (j->d->left[i] == KN_LEFT_NOT && bsearch(&own[i], id, (size_t)n, sizeof *id, by_text))
+            j->d->left[i] = KN_LEFT_BY_TABLE;
+}
+
+/* With {match=common}: responses that are not in each joined table are not used. */
+static kn_status leave_incomplete(job *j)
+{
+    const kn_table *t = j->d->responses;
+    const char *const *others = j->b_id ? (const char *const *)j->b_id : j->b.participant;
+    const char **id = NULL;
+    kn_listing list = {.limit = KN_NAMES_LISTED};
+    ptrdiff_t n = 0;
+    void *memory;
+    kn_status status;
+    if (!t || !j->separate_file || !j->s->match)
+        return KN_OK;
+    KN_TRY(alloc_texts(j->ctx, j->b.n, &id));
+    for (ptrdiff_t i = 0; i < j->b.n; i++)
+        if (kn_table_absent(t, i)) {
+            kn_listing_add(&list, others[i]);
+            id[n++] = others[i];
+        }
+    if (n == 0)
+        goto out;
+    kn_log(j->ctx, KN_LOG_INFO, "%s: %td %s not in each table and %s not used: %s",
+           kn_table_path(t), n, n == 1 ? "ID is" : "IDs are", n == 1 ? "is" : "are", list.text);
+    if (!j->b.keep) {
+        KN_TRY(kn_alloc(j->ctx, j->b.n, sizeof *j->b.keep, &memory));
+        j->b.keep = memory;
+        memset(j->b.keep, true, (size_t)j->b.n);
+    }
+    for (ptrdiff_t i = 0; i < j->b.n; i++)
+        j->b.keep[i] = j->b.keep[i] && !kn_table_absent(t, i);
+    mark_incomplete(j, id, n);
+out:
+    kn_free(id);
+    return status;
+}
+
+/* Fails if a matched row of the responses is not in each joined table. */
+static kn_status check_complete(const job *j)
+{
+    const kn_table *t = j->d->responses;
+    const char *path = NULL;
+    kn_listing list = {.limit = KN_NAMES_LISTED};
+    ptrdiff_t n = 0;
+    if (!t || !j->separate_file)
+        return KN_OK;
+    for (ptrdiff_t i = 0; i < j->d->match.n; i++) {
+        const char *absent = kn_table_absent(t, j->d->match.response_row[i]);
+        path = path ? path : absent;
+        if (absent && strcmp(absent, path) == 0) {
+            kn_listing_add(&list, j->d->match.id[i]);
+            n++;
+        }
+    }
+    return n == 0 ? KN_OK
+                  : kn_fail(j->ctx, KN_ERR_DATA,
+                            "%s: %td %s of the other tables %s not in it: %s; use {match=common} "
+                            "to keep the IDs in all tables",
+                            path, n, n == 1 ? "ID" : "IDs", n == 1 ? "is" : "are", list.text);
 }
 
 /* Applies {session}, pairs the rows of j->a and j->b as d->match, and marks the responses that are
@@ -325,6 +439,7 @@ static kn_status match_rows(job *j)
     } else if (names_sessions(&j->a)) {
         KN_TRY(number_sessions(j, false));
     }
+    KN_TRY(leave_incomplete(j));
     kn_match_table a = {d->covariates, d->id_col, (const char *const *)d->session_id, j->a.keep,
                         j->s->visit != NULL};
     kn_match_side b = {d->responses_path, j->b.n,
@@ -333,6 +448,7 @@ static kn_status match_rows(job *j)
                        j->line, j->b.keep};
     KN_TRY(kn_match_rows(j->ctx, &a, j->separate_file ? &b : NULL,
                          j->s->match ? KN_MATCH_COMMON : KN_MATCH_ALL, &d->match));
+    KN_TRY(check_complete(j));
     KN_TRY(exclude_responses(j));
     for (ptrdiff_t i = 0; one && i < d->match.n;
          i++) /* one row per participant: ids without session */
@@ -366,6 +482,7 @@ kn_status kn_data_match(kn_ctx *ctx, const kn_settings *s, kn_data *d)
     if (j.separate_file) {
         KN_TRY(read_responses(&j));
         KN_TRY(name_images(&j));
+        KN_TRY(split_ids(&j));
         KN_TRY(align_ids(&j));
     }
     KN_TRY(match_rows(&j));
@@ -382,5 +499,7 @@ out:
     kn_free(j.line);
     kn_names_free(j.b_id, j.b.n);
     kn_names_free(j.name_id, j.b.n);
+    kn_names_free(j.part_id, j.b.n);
+    kn_names_free(j.part_session, j.b.n);
     return status;
 }

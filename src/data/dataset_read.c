@@ -8,49 +8,12 @@
 #include "base/mpi/comm.h"
 #include "data/dataset.h"
 #include "data/read_responses.h"
+#include "data/response_tables.h"
 #include "data/table/columns.h"
+#include "io/bids/derivatives.h"
+#include "io/bids/find_participants.h"
 #include "io/file/path.h"
-
-/* Returns whether two paths are one file (same device and inode); false if one is NULL or does not
- * exist. */
-static bool same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return a && b && stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
-           x.st_ino == y.st_ino;
-}
-
-/* Sets *one on all ranks to whether the root sees two paths as the same file; other ranks may not
- * see it. Collective. */
-static kn_status check_same_table(kn_ctx *ctx, const char *a, const char *b, bool *one)
-{
-    char yes = same_file(a, b);
-    kn_status status = kn_comm_broadcast(ctx, &yes, 1, 0);
-    *one = yes != 0;
-    return status;
-}
-
-/* Reads a table on all MPI ranks: the root reads the file once and broadcasts its bytes, and every
- * rank parses them. A rank later converts only the cells of its own responses to numbers. The table
- * is owned by the caller. Cost: a broadcast of the file, which every rank holds. Collective. */
-static kn_status read_table_together(kn_ctx *ctx, const char *path, kn_table **out)
-{
-    kn_status status;
-    void *bytes = NULL;
-    ptrdiff_t n = 0;
-    bool reads = kn_ctx_comm(ctx)->rank == 0;
-    *out = NULL;
-    if (reads)
-        KN_TRY(kn_table_bytes(ctx, path, &bytes, &n));
-    KN_TRY(kn_comm_broadcast(ctx, &n, sizeof n, 0));
-    if (!reads)
-        KN_TRY(kn_alloc_raw(ctx, n, 1, &bytes));
-    KN_TRY(kn_comm_broadcast(ctx, bytes, n, 0));
-    KN_TRY(kn_table_of_bytes(ctx, path, bytes, n, out));
-out:
-    kn_free(bytes);
-    return status;
-}
+#include "io/freesurfer/subjects_folder.h"
 
 /* Returns the bytes of memory allowed for decompressing a 4D image file as a whole: an eighth of
  * the budget, at most KN_IMAGE_MEMORY. */
@@ -60,19 +23,65 @@ static ptrdiff_t decompression_bytes(const kn_ctx *ctx)
     return share < KN_IMAGE_MEMORY ? (ptrdiff_t)share : KN_IMAGE_MEMORY;
 }
 
-/* Opens the file d->responses_path as a table, a .npy array or images, by the ending of its name;
- * KN_ERR_FORMAT for another ending. some: only a part of a list of images will be read, so headers
- * are not read in advance. Collective. */
-static kn_status open_responses(kn_ctx *ctx, bool some, kn_data *d)
+static bool is_folder(const char *path)
 {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* Opens the images of a BIDS derivatives folder that have the entities of the options. Every rank
+ * lists the folder. */
+static kn_status open_derivatives(kn_ctx *ctx, const kn_settings *s, kn_data *d)
+{
+    const kn_bids_query query = {s->suffix, s->space, s->desc, s->entities};
+    char *list = NULL;
+    kn_status status;
+    if (!is_folder(d->responses_path))
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{suffix} is for a BIDS derivatives folder, but %s is no folder",
+                       d->responses_path);
+    KN_TRY(kn_bids_find(ctx, d->responses_path, &query, &list));
+    KN_TRY(kn_images_open_text(ctx, d->responses_path, list, s->part || s->join > 0, &d->images));
+    kn_log(ctx, KN_LOG_INFO, "%s: %td images%s, the first is %s", d->responses_path,
+           kn_images_count(d->images), kn_images_parts(d->images) > 1 ? " of two hemispheres" : "",
+           kn_images_path(d->images, 0));
+out:
+    kn_free(list);
+    return status;
+}
+
+/* Fails for a folder without an option that says what to read in it. */
+static kn_status refuse_folder(kn_ctx *ctx, const char *path)
+{
+    char suffixes[KN_BIDS_SUFFIXES];
+    kn_bids_suffixes(ctx, path, suffixes);
+    if (*suffixes)
+        return kn_fail(
+            ctx, KN_ERR_ARGUMENT,
+            "{responses}: %s is a folder; say which images to read by {suffix} (%s) and, "
+            "if needed, {space} and {desc}",
+            path, suffixes);
+    return kn_fail(
+        ctx, KN_ERR_ARGUMENT,
+        "{responses}: %s is a folder without images named as in BIDS; name the images by "
+        "a quoted pattern such as '%s/*.nii.gz', or a table",
+        path, path);
+}
+
+/* Opens the responses by the ending of their name, tables of FreeSurfer by their first cell. Of a
+ * part of a list of images, headers are not read in advance. Collective. */
+static kn_status open_responses(kn_ctx *ctx, const kn_settings *s, kn_data *d)
+{
+    bool some = s->part || s->join > 0;
     const char *path = d->responses_path;
-    if (kn_table_is_name(path)) {
-        bool one;
-        kn_status status = check_same_table(ctx, path, d->covariates_path, &one);
-        if (status == KN_OK && one)
-            d->responses = d->covariates;
-        return status != KN_OK || one ? status : read_table_together(ctx, path, &d->responses);
-    }
+    bool tables;
+    kn_status status = kn_response_tables_open(ctx, s, d, &tables);
+    if (status != KN_OK || tables)
+        return status;
+    if (s->suffix)
+        return open_derivatives(ctx, s, d);
+    if (is_folder(path))
+        return refuse_folder(ctx, path);
     if (kn_path_ends(path, ".npy"))
         return kn_npy_open(ctx, path, &d->array);
     if (kn_images_is_name(path))
@@ -89,6 +98,16 @@ static kn_status check_kind(kn_ctx *ctx, const kn_settings *s, const kn_data *d)
 {
     if (s->mask && !d->images)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{mask} is for images, but %s is not an image",
+                       kn_data_responses_name(d));
+    if (!s->suffix && (s->space || s->desc || s->entities))
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{%s} is for images of a BIDS derivatives folder, which {suffix} names",
+                       s->space  ? "space"
+                       : s->desc ? "desc"
+                                 : "entities");
+    if (s->measure && d->responses_path && !d->from_folder)
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{measure} is for a SUBJECTS_DIR of FreeSurfer, but %s is none",
                        kn_data_responses_name(d));
     if (s->targets && !d->responses)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{targets} is for tables, but %s is not a table",
@@ -139,10 +158,10 @@ static kn_status read_data(kn_ctx *ctx, const kn_settings *s, kn_data **out)
     KN_TRY(copy_text(ctx, s->covariates, &d->covariates_path));
     KN_TRY(copy_text(ctx, s->responses, &d->responses_path));
     KN_TRY(copy_text(ctx, s->mask, &d->mask));
-    KN_TRY(read_table_together(ctx, d->covariates_path, &d->covariates));
+    KN_TRY(kn_table_read_together(ctx, d->covariates_path, &d->covariates));
     d->n = kn_table_rows(d->covariates);
     if (d->responses_path)
-        KN_TRY(open_responses(ctx, s->part || s->join > 0, d));
+        KN_TRY(open_responses(ctx, s, d));
     KN_TRY(kn_provenance_responses_equal(ctx, d));
     KN_TRY(check_kind(ctx, s, d));
     KN_TRY(blank_cells(ctx, s, d));
@@ -161,6 +180,22 @@ out:
     return status;
 }
 
+/* *path = participants.tsv that belongs to responses in a folder; NULL: they are in none.
+ * Collective. */
+static kn_status find_covariates(kn_ctx *ctx, const kn_settings *s, char **path)
+{
+    kn_status status = KN_OK;
+    *path = NULL;
+    if (kn_ctx_comm(ctx)->rank == 0 && s->responses &&
+        (is_folder(s->responses) || kn_subjects_is_folder(s->responses)))
+        KN_TRY(kn_participants_find(ctx, s->responses, path));
+    KN_TRY(kn_text_send(ctx, path));
+    if (*path)
+        kn_log(ctx, KN_LOG_INFO, "covariates: %s", *path);
+out:
+    return status;
+}
+
 kn_status kn_data_read(kn_ctx *ctx, const kn_options *options, kn_data **out)
 {
     kn_settings s;
@@ -170,11 +205,19 @@ kn_status kn_data_read(kn_ctx *ctx, const kn_options *options, kn_data **out)
     kn_status status = kn_settings_of(ctx, options, NULL, &s);
     if (status != KN_OK)
         return status;
+    char *found = NULL;
     if (!s.covariates)
+        status = find_covariates(ctx, &s, &found);
+    if (status != KN_OK)
+        return status;
+    if (!s.covariates && !found)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{covariates} is needed");
+    if (found)
+        s.covariates = found;
     kn_warnings warnings = {0}, *kept = kn_keep_warnings(ctx, &warnings);
     kn_resources before = kn_settings_resources(ctx, &s);
     status = read_data(ctx, &s, out);
+    kn_free(found);
     kn_resources_restore(ctx, before);
     kn_keep_warnings(ctx, kept);
     if (status == KN_OK)

@@ -10,6 +10,7 @@
 #include "base/mpi/comm.h"
 #include "base/parallel/parallel_for.h"
 #include "data/mpi/exchange_responses.h"
+#include "data/read_responses.h"
 
 struct kn_preloaded {
     kn_data *data;       /* borrowed */
@@ -58,34 +59,6 @@ static kn_view columns_here(const kn_sample *p)
 /* ---- reading all participants -----------------------------------------------------------------
  */
 
-/* If Y is borrowed from the caller, copies it by columns to storage of its own, because rows of
- * borrowed memory must not be moved. KN_ERR_MEMORY if it does not fit. */
-static kn_status copy_view(kn_ctx *ctx, const kn_memory_policy *policy, kn_sample *p)
-{
-    kn_view Y = p->Y;
-    kn_response_shape s = {.n = Y.rows,
-                           .T = Y.cols,
-                           .F = p->X.cols,
-                           .value = Y.type == KN_F32 ? 4 : 8};
-    if (p->values || p->scratch.data)
-        return KN_OK;
-    kn_status status = kn_response_storage_new(ctx, policy, &s, true, p);
-    if (status != KN_OK)
-        return status;
-    void *to = p->scratch.data ? p->scratch.data : p->values;
-    for (ptrdiff_t j = 0; j < Y.cols; j++) {
-        for (ptrdiff_t i = 0; i < Y.rows; i++)
-            if (Y.type == KN_F32)
-                ((float *)to)[j * Y.rows + i] =
-                    ((const float *)Y.data)[i * Y.row_stride + j * Y.col_stride];
-            else
-                ((double *)to)[j * Y.rows + i] =
-                    ((const double *)Y.data)[i * Y.row_stride + j * Y.col_stride];
-        kn_view_done(ctx, p->Y, j, 1);
-    }
-    return KN_OK;
-}
-
 static int compare_indices(const void *a, const void *b)
 {
     ptrdiff_t x = *(const ptrdiff_t *)a, y = *(const ptrdiff_t *)b;
@@ -116,8 +89,8 @@ kn_status kn_data_preload(kn_ctx *ctx, kn_data *data, const kn_settings *s,
     KN_TRY(kn_alloc(ctx, 1, sizeof *h, &memory));
     h = memory;
     h->data = data;
-    KN_TRY(kn_sample_train(ctx, data, s, policy, &h->sample));
-    KN_TRY(copy_view(ctx, policy, &h->sample));
+    KN_TRY(kn_sample_train_all(ctx, data, s, policy, &h->sample));
+    KN_TRY(kn_responses_own_copy(ctx, policy, &h->sample));
     h->caller_bytes = kn_caller_bytes_sum(&policy->caller, h->sample.n, h->sample.Y.cols);
     kn_mat_clear(&h->sample.X);
     KN_TRY(response_rows(ctx, data, &row));

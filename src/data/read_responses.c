@@ -68,6 +68,32 @@ out:
     return status;
 }
 
+kn_status kn_responses_own_copy(kn_ctx *ctx, const kn_memory_policy *policy, kn_sample *p)
+{
+    kn_view Y = p->Y;
+    kn_response_shape s = {.n = Y.rows,
+                           .T = Y.cols,
+                           .F = p->X.cols,
+                           .value = Y.type == KN_F32 ? 4 : 8};
+    if (p->values || p->scratch.data)
+        return KN_OK;
+    kn_status status = kn_response_storage_new(ctx, policy, &s, true, p);
+    if (status != KN_OK)
+        return status;
+    void *to = p->scratch.data ? p->scratch.data : p->values;
+    for (ptrdiff_t j = 0; j < Y.cols; j++) {
+        for (ptrdiff_t i = 0; i < Y.rows; i++)
+            if (Y.type == KN_F32)
+                ((float *)to)[j * Y.rows + i] =
+                    ((const float *)Y.data)[i * Y.row_stride + j * Y.col_stride];
+            else
+                ((double *)to)[j * Y.rows + i] =
+                    ((const double *)Y.data)[i * Y.row_stride + j * Y.col_stride];
+        kn_view_done(ctx, p->Y, j, 1);
+    }
+    return KN_OK;
+}
+
 void kn_responses_number(kn_sample *p, kn_index_range own, ptrdiff_t T)
 {
     size_t element = p->Y.type == KN_F32 ? sizeof(float) : sizeof(double);

@@ -48,6 +48,10 @@ kn_status kn_read_view(kn_ctx *ctx, const kn_memory_policy *policy, const kn_dat
 kn_status kn_response_storage_new(kn_ctx *ctx, const kn_memory_policy *policy,
                                   const kn_response_shape *s, bool columns, kn_sample *p);
 
+/* Copies values that are borrowed from the caller, so that they may be moved or changed; does
+ * nothing if p owns them. */
+kn_status kn_responses_own_copy(kn_ctx *ctx, const kn_memory_policy *policy, kn_sample *p);
+
 /* Renumbers p->Y, which holds the columns `own` of T, so that columns keep their global numbers.
  * Columns outside `own` must not be accessed. Sets p->own. */
 void kn_responses_number(kn_sample *p, kn_index_range own, ptrdiff_t T);

@@ -2,6 +2,7 @@
  * vertex. */
 #include "data/response_space.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void kn_names_free(char **names, ptrdiff_t n)
@@ -37,6 +38,18 @@ const char *kn_space_noun(const kn_space *s)
         return "response";
     const ptrdiff_t *dim = s->part[0].geometry.dim; /* a surface is a row of vertices */
     return dim[1] == 1 && dim[2] == 1 ? "vertex" : "voxel";
+}
+
+void kn_response_name(const kn_space *space, ptrdiff_t j, char *out, size_t size)
+{
+    if (space->kind == KN_SPACE_TABLE) {
+        snprintf(out, size, "%s", space->name[j]);
+    } else if (space->kind == KN_SPACE_IMAGE) { /* voxel indices, from 0 */
+        ptrdiff_t v = space->voxel[j], nx = space->geometry.dim[0], ny = space->geometry.dim[1];
+        snprintf(out, size, "%td,%td,%td", v % nx, v / nx % ny, v / (nx * ny));
+    } else {
+        snprintf(out, size, "%td", j + 1);
+    }
 }
 
 kn_status kn_space_copy(kn_ctx *ctx, const kn_space *from, kn_space *out)

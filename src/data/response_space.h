@@ -26,6 +26,10 @@ typedef struct kn_space {
  * arrays and CIFTI. */
 const char *kn_space_noun(const kn_space *s);
 
+/* Name of response j: column name, voxel indices "x,y,z" from 0, or a number from 1; truncated to
+ * `size`. */
+void kn_response_name(const kn_space *space, ptrdiff_t j, char *out, size_t size);
+
 /* Makes *out a deep copy of `from`, owned by the caller (kn_space_clear). */
 kn_status kn_space_copy(kn_ctx *ctx, const kn_space *from, kn_space *out);
 /* Frees the contents, which the struct owns; accepts {0}. */

@@ -13,6 +13,7 @@
 #include "base/suggest.h"
 #include "data/canonical_order.h"
 #include "data/mpi/gather_responses.h"
+#include "data/outlier_checks.h"
 #include "data/preloaded.h"
 #include "data/read_responses.h"
 #include "data/responses/responses.h"
@@ -27,6 +28,8 @@
 
 void kn_sample_clear(kn_sample *p)
 {
+    kn_outliers_restore(&p->outliers, p->Y); /* preloaded values are used again */
+    kn_outliers_clear(&p->outliers);
     kn_free(p->covariate_row);
     kn_free(p->order);
     kn_free(p->id);
@@ -151,6 +154,7 @@ typedef struct job {
     kn_status (*check)(kn_ctx *ctx, const void *self, const kn_sample *everybody); /* or NULL */
     const void *self;
     bool responses;       /* responses are read */
+    bool as_read;         /* outlying cells stay as they are */
     bool whole;           /* every rank reads all responses, not only its own */
     bool by_participants; /* all responses, of this rank's participants only */
     kn_selection selection;
@@ -477,8 +481,6 @@ static kn_status read_responses(kn_ctx *ctx, const job *j, kn_sample *p)
         status = kn_space_compare(ctx, kn_data_responses_name(d), &p->space, j->space);
     if (status == KN_OK && !j->encoding && !fill)
         status = kn_blank_refuse(ctx, d, &rows, p);
-    if (status == KN_OK && !j->encoding && d->responses && kn_ctx_comm(ctx)->rank == 0)
-        status = kn_outliers_warn(ctx, d->responses, j->selection.col, j->selection.n, row, j->n);
 out:
     kn_free(row);
     return status;
@@ -515,18 +517,21 @@ out:
     return status;
 }
 
-/* Writes "row N" (from 1) as the name of a participant without an id, and returns it. */
-static const char *row_name(ptrdiff_t row, char name[32])
+/* Reads the responses of the participants in p again. */
+static kn_status read_again(kn_ctx *ctx, const job *j, kn_sample *p)
 {
-    snprintf(name, 32, "row %td", row + 1);
-    return name;
+    kn_space_clear(&p->space);
+    kn_scratch_clear(&p->scratch);
+    kn_free(p->values);
+    p->values = NULL;
+    return read_responses(ctx, j, p);
 }
 
-/* Keeps the n participants keep[] in p and j->pair, logs the others, and finds groups anew. The
- * caller then reads the responses again, so that the default mask does not depend on excluded
+/* Keeps the n participants `keep` in p and logs the others, with what they are. Groups are found
+ * anew; the caller reads the responses again, so that the default mask does not depend on excluded
  * images. */
 static kn_status exclude_participants(kn_ctx *ctx, job *j, const ptrdiff_t *keep, ptrdiff_t n,
-                                      kn_sample *p)
+                                      const char *what, kn_sample *p)
 {
     kn_status status;
     kn_mat X = {0};
@@ -536,9 +541,8 @@ static kn_status exclude_participants(kn_ctx *ctx, job *j, const ptrdiff_t *keep
         if (k < n && keep[k] == i)
             k++;
         else
-            kn_listing_add(&listed, p->id ? p->id[i] : row_name(p->covariate_row[i], name));
-    kn_log(ctx, KN_LOG_WARNING,
-           "participants without a finite response are excluded, %td of %td: %s", p->n - n, p->n,
+            kn_listing_add(&listed, kn_participant_name(p, i, name));
+    kn_log(ctx, KN_LOG_WARNING, "%s are excluded, %td of %td: %s", what, p->n - n, p->n,
            listed.text);
     KN_TRY(kn_mat_new(ctx, n, p->X.cols, &X));
     kn_mat_rows(p->X, keep, X);
@@ -550,7 +554,6 @@ static kn_status exclude_participants(kn_ctx *ctx, job *j, const ptrdiff_t *keep
             p->id[i] = p->id[keep[i]];
         j->pair[3 * i] = j->pair[3 * keep[i]];
     }
-    p->n_without = p->n - n;
     j->n = p->n = n;
     kn_grouping_clear(&p->grouping);
     KN_TRY(find_groups(ctx, j->data, j->s, p));
@@ -568,15 +571,128 @@ static kn_status drop_without_values(kn_ctx *ctx, job *j, kn_sample *p)
     KN_TRY(find_values(ctx, p, &keep, &n, &j->whole));
     if (n == p->n && !(j->whole && kn_ctx_comm(ctx)->size > 1))
         goto out;
+    p->n_without = p->n - n;
     if (n < p->n)
-        KN_TRY(exclude_participants(ctx, j, keep, n, p));
-    kn_space_clear(&p->space);
-    kn_scratch_clear(&p->scratch);
-    kn_free(p->values);
-    p->values = NULL;
-    KN_TRY(read_responses(ctx, j, p));
+        KN_TRY(exclude_participants(ctx, j, keep, n, "participants without a finite response", p));
+    KN_TRY(read_again(ctx, j, p));
 out:
     kn_free(keep);
+    return status;
+}
+
+/* Excludes participants with too many of the outlying cells; *excluded: there were any. */
+static kn_status exclude_outlying(kn_ctx *ctx, job *j, const kn_outliers *o, kn_sample *p,
+                                  bool *excluded)
+{
+    kn_status status;
+    void *memory = NULL;
+    ptrdiff_t *keep = NULL, n, kept = 0;
+    KN_TRY(kn_alloc(ctx, p->n, sizeof(bool), &memory));
+    bool *out = memory;
+    KN_TRY(kn_outliers_participants(ctx, p, o, out, &n));
+    *excluded = n > 0;
+    if (n == 0)
+        goto out;
+    KN_TRY(kn_alloc_i(ctx, p->n, &keep));
+    for (ptrdiff_t i = 0; i < p->n; i++)
+        if (!out[i])
+            keep[kept++] = i;
+    p->n_outlying += n;
+    KN_TRY(exclude_participants(
+        ctx, j, keep, kept,
+        "participants with more than 20% of their responses far beyond all others", p));
+    KN_TRY(read_again(ctx, j, p));
+out:
+    kn_free(keep);
+    kn_free(memory);
+    return status;
+}
+
+/* Returns the number of outlying cells over all ranks; *o: those of this rank's responses.
+ * Collective. */
+static kn_status count_outliers(kn_ctx *ctx, const kn_sample *p, kn_outliers *o, ptrdiff_t *n)
+{
+    kn_status status;
+    double sum;
+    kn_outliers_clear(o);
+    KN_TRY(kn_comm_agree_status(ctx, kn_outliers_find(ctx, p->Y, p->own, o)));
+    sum = (double)o->n;
+    if (p->distributed)
+        KN_TRY(kn_comm_sum(ctx, &sum, 1));
+    *n = (ptrdiff_t)sum;
+out:
+    return status;
+}
+
+/* Returns whether the cell is in the list of outlying cells `self`; a kn_known_cells.has. */
+static bool is_known(const void *self, ptrdiff_t row, ptrdiff_t response)
+{
+    return kn_is_outlier(self, row, response);
+}
+
+/* Warns of isolated values of a table of responses, such as codes of missing values, that are not
+ * outlying cells. */
+static kn_status warn_isolated(kn_ctx *ctx, const job *j, const kn_sample *p,
+                               const kn_outliers *outliers)
+{
+    const kn_data *d = j->data;
+    ptrdiff_t *row;
+    kn_known_cells known = {is_known, outliers};
+    if (d->preloaded || !d->responses || kn_ctx_comm(ctx)->rank > 0)
+        return KN_OK;
+    kn_status status = kn_alloc_i(ctx, p->n, &row);
+    for (ptrdiff_t i = 0; status == KN_OK && i < p->n; i++)
+        row[i] = j->pair[3 * i];
+    if (status == KN_OK)
+        status = kn_outliers_warn(ctx, d->responses, j->selection.col, j->selection.n, row, p->n,
+                                  &known);
+    kn_free(row);
+    return status;
+}
+
+/* Finds outlying cells and treats them by {outliers} [METHOD 0c]. Participants with too many of
+ * them are excluded first, which changes the distributions, so that the others are judged anew. If
+ * cells become missing, every rank reads all responses, because one rank imputes them. Collective.
+ */
+static kn_status treat_outliers(kn_ctx *ctx, job *j, kn_sample *p)
+{
+    kn_status status;
+    kn_outliers found = {0};
+    ptrdiff_t n;
+    bool again = true;
+    kn_outlier_rule rule = (kn_outlier_rule)j->s->outliers;
+    KN_TRY(count_outliers(ctx, p, &found, &n));
+    if (n > 0 && p->distributed && rule != KN_OUTLIERS_KEEP) {
+        if (j->data->preloaded) { /* in parts, which cannot be imputed */
+            status = kn_fail(ctx, KN_ERR_DATA,
+                             "%td responses of this fold are far beyond all others, but not among "
+                             "all participants; use one process, or {outliers=keep}",
+                             n);
+            goto out;
+        }
+        j->whole = true;
+        KN_TRY(read_again(ctx, j, p));
+        KN_TRY(count_outliers(ctx, p, &found, &n));
+    }
+    while (!j->as_read && rule == KN_OUTLIERS_MISSING && n > 0 && again) {
+        KN_TRY(kn_outliers_check_units(ctx, j->data, p, &found));
+        KN_TRY(exclude_outlying(ctx, j, &found, p, &again));
+        if (again)
+            KN_TRY(count_outliers(ctx, p, &found, &n));
+    }
+    KN_TRY(warn_isolated(ctx, j, p, &found));
+    if (j->as_read || n == 0)
+        goto out;
+    KN_TRY(kn_outliers_report(ctx, j->data, p, &found, n, rule));
+    if (rule != KN_OUTLIERS_MISSING)
+        goto out;
+    if (!j->data->preloaded) /* values that are preloaded are restored by kn_sample_clear */
+        KN_TRY(kn_responses_own_copy(ctx, j->policy, p));
+    p->outliers = found;
+    found = (kn_outliers){0};
+    kn_outliers_hide(&p->outliers, p->Y);
+out:
+    kn_outliers_clear(&found);
     return status;
 }
 
@@ -642,6 +758,8 @@ static kn_status gather_sample(kn_ctx *ctx, job *j, kn_sample *p)
     if (!j->encoding && j->s->missing_responses == KN_RESPONSES_FILL)
         KN_TRY(drop_without_values(ctx, j, p));
     if (!j->encoding)
+        KN_TRY(treat_outliers(ctx, j, p));
+    if (!j->encoding)
         KN_TRY(order_participants(ctx, p));
 out:
     kn_free(j->pair);
@@ -656,6 +774,15 @@ kn_status kn_sample_train(kn_ctx *ctx, kn_data *data, const kn_settings *s,
 {
     job j = {.data = data, .s = s, .policy = policy, .responses = true};
     if (!data->view.data && !data->preloaded) /* preloaded data were read with this space */
+        j.space = data->space;
+    return gather_sample(ctx, &j, out);
+}
+
+kn_status kn_sample_train_all(kn_ctx *ctx, kn_data *data, const kn_settings *s,
+                              const kn_memory_policy *policy, kn_sample *out)
+{
+    job j = {.data = data, .s = s, .policy = policy, .responses = true, .as_read = true};
+    if (!data->view.data)
         j.space = data->space;
     return gather_sample(ctx, &j, out);
 }

@@ -7,6 +7,7 @@
 #include "base/context.h"
 #include "data/covariates/encoding.h"
 #include "data/dataset.h"
+#include "data/outliers.h"
 #include "data/responses/responses.h"
 #include "data/shared_noise_groups.h"
 #include "io/file/scratch_file.h"
@@ -59,15 +60,22 @@ typedef struct kn_sample {
     ptrdiff_t n_other;    /* participants in other job parts */
     ptrdiff_t *other_row; /* and their rows of the covariate table; NULL: none */
     ptrdiff_t n_without;  /* participants excluded from training because they have no response */
+    ptrdiff_t n_outlying; /* or because too many of their responses are outlying */
+    kn_outliers outliers; /* cells of a training sample that are treated as missing: NaN in Y */
     /* Storage of Y, unless it is borrowed; values or scratch. */
     void *values;
     kn_scratch scratch;
 } kn_sample;
 
-/* Makes the training sample: encoding, groups and response space are learned from the data.
- * KN_ERR_MEMORY before values are read if memory and scratch space do not suffice. Collective. */
+/* Makes the training sample: encoding, groups and response space are learned from the data, and
+ * outlying cells are treated as s->outliers says. KN_ERR_MEMORY before values are read if memory
+ * and scratch space do not suffice. Collective. */
 kn_status kn_sample_train(kn_ctx *ctx, kn_data *data, const kn_settings *s,
                           const kn_memory_policy *policy, kn_sample *out);
+/* The same for participants of whom some will be training samples, as the folds of a
+ * cross-validation: outlying cells stay as they are. Collective. */
+kn_status kn_sample_train_all(kn_ctx *ctx, kn_data *data, const kn_settings *s,
+                              const kn_memory_policy *policy, kn_sample *out);
 /* What a model expects of new participants; all borrowed. space NULL: no responses are read. */
 typedef struct kn_sample_spec {
     const kn_encoding *encoding;

@@ -15,20 +15,22 @@ ptrdiff_t kn_held_out(ptrdiff_t N)
     return N / 2 < HELD_OUT ? N / 2 : HELD_OUT;
 }
 
+/* Comparison for qsort: integers in ascending order. */
 static int compare_groups(const void *a, const void *b)
 {
     int x = *(const int *)a, y = *(const int *)b;
     return (x > y) - (x < y);
 }
 
-/* The k-th row of an order. */
+/* Returns the k-th row of an order; NULL: k itself. */
 static ptrdiff_t row_at(const ptrdiff_t *order, ptrdiff_t k)
 {
     return order ? order[k] : k;
 }
 
-/* member[i] = number of the group of participant i; groups are numbered in a seeded random order
- * of their first rows in `order`, or of their values. */
+/* Sets member[i] (N) to the number of the group of participant i, 0 .. *n_groups - 1; groups are
+ * numbered in a seeded random order of their first rows in `order`, or of their values (order
+ * NULL). */
 static kn_status number_groups(kn_ctx *ctx, ptrdiff_t N, const int *groups, const ptrdiff_t *order,
                                kn_rng *rng, ptrdiff_t *member, ptrdiff_t *n_groups)
 {
@@ -63,32 +65,32 @@ out:
     return status;
 }
 
-/* Assigns the groups in this order, each to the fold with the fewest participants. A single
- * held-out set takes groups until it is full; the other groups get -1. size: n_groups + folds
- * zeros, work space. */
-static void deal_groups(ptrdiff_t N, const ptrdiff_t *member, ptrdiff_t n_groups, int folds,
-                        ptrdiff_t *size, int *fold)
+/* Assigns the groups in order of their number, each to the fold with the fewest participants:
+ * fold[i] (N). A single held-out set takes groups until it is full; the other groups get -1.
+ * size: n_groups + folds zeros, work space. */
+static void assign_groups(ptrdiff_t N, const ptrdiff_t *member, ptrdiff_t n_groups, int folds,
+                          ptrdiff_t *size, int *fold)
 {
-    ptrdiff_t *count = size, *of = size + n_groups; /* participants per group; per fold */
+    ptrdiff_t *count = size, *filled = size + n_groups; /* participants per group; per fold */
     for (ptrdiff_t i = 0; i < N; i++)
         count[member[i]]++;
     for (ptrdiff_t g = 0; g < n_groups; g++) {
         int best = 0;
         for (int k = 1; k < folds; k++)
-            if (of[k] < of[best])
+            if (filled[k] < filled[best])
                 best = k;
-        bool full = folds == KN_HELD_OUT_ONCE && of[0] >= kn_held_out(N);
-        of[best] += full ? 0 : count[g];
+        bool full = folds == KN_HELD_OUT_ONCE && filled[0] >= kn_held_out(N);
+        filled[best] += full ? 0 : count[g];
         count[g] = full ? -1 : best;
     }
     for (ptrdiff_t i = 0; i < N; i++)
         fold[i] = (int)count[member[i]];
 }
 
-/* Assigns each of N participants a fold such that a group stays together; *folds becomes at most
- * the number of groups. groups: (N) any numbers. KN_ERR_DATA if there is only one group. */
-static kn_status deal_by_group(kn_ctx *ctx, ptrdiff_t N, const int *groups, const ptrdiff_t *order,
-                               kn_rng *rng, int *folds, int *fold)
+/* Assigns each of N participants a fold[i] such that a group stays together; *folds becomes at
+ * most the number of groups. groups (N): any numbers. KN_ERR_DATA if there is only one group. */
+static kn_status assign_by_group(kn_ctx *ctx, ptrdiff_t N, const int *groups,
+                                 const ptrdiff_t *order, kn_rng *rng, int *folds, int *fold)
 {
     kn_status status;
     ptrdiff_t *member = NULL, *size = NULL, n_groups;
@@ -102,7 +104,7 @@ static kn_status deal_by_group(kn_ctx *ctx, ptrdiff_t N, const int *groups, cons
     if (*folds > n_groups)
         *folds = (int)n_groups;
     KN_TRY(kn_alloc_i(ctx, n_groups + *folds, &size));
-    deal_groups(N, member, n_groups, *folds, size, fold);
+    assign_groups(N, member, n_groups, *folds, size, fold);
 out:
     kn_free(size);
     kn_free(member);
@@ -118,7 +120,7 @@ kn_status kn_folds_assign(kn_ctx *ctx, ptrdiff_t N, const int *groups, const ptr
     if (*folds > N)
         *folds = (int)N;
     if (groups)
-        return deal_by_group(ctx, N, groups, order, &rng, folds, fold);
+        return assign_by_group(ctx, N, groups, order, &rng, folds, fold);
     for (ptrdiff_t k = 0; k < N; k++)
         fold[row_at(order, k)] = !once ? (int)(k % *folds) : k < kn_held_out(N) ? 0 : -1;
     for (ptrdiff_t k = N - 1; k > 0; k--) { /* Fisher-Yates */

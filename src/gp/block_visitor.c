@@ -7,7 +7,8 @@
 #include "data/responses/responses.h"
 #include "gp/predict/gp_maps.h"
 
-static ptrdiff_t cut_of(const kn_block_loop *w)
+/* Returns the block size of a loop: w->cut or, if that is 0, KN_BLOCK. */
+static ptrdiff_t find_cut(const kn_block_loop *w)
 {
     return w->cut > 0 ? w->cut : KN_BLOCK;
 }
@@ -31,7 +32,7 @@ kn_block_loop_plan kn_block_loop_plan_of(const kn_block_loop *w)
     }
     ptrdiff_t every = w->every > 1 ? w->every : 1, number = 0;
     for (ptrdiff_t first = 0, last; first < w->Y.T; first = last, number++) {
-        last = kn_block_end(&w->Y, cut_of(w), first);
+        last = kn_block_end(&w->Y, find_cut(w), first);
         if (number % every != 0)
             continue;
         p.blocks++;
@@ -57,8 +58,8 @@ static void buffers_clear(buffers *r)
     kn_fmat_clear(&r->strip_f32);
 }
 
-/* Allocates the matrices that the visitors need for the widest block; shapes n x width, strips
- * width x n. */
+/* Allocates the matrices that the visitors need for the widest block: n x width, strips width x
+ * n. The caller clears r, also after an error. */
 static kn_status buffers_new(kn_ctx *ctx, const kn_block_loop_plan *p, buffers *r)
 {
     kn_status status = KN_OK;
@@ -95,9 +96,9 @@ void kn_block_loop_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t width, unsigned n
         kn_plan_alloc_f(r, KN_NEED_WORK, n, width);
 }
 
-/* Sets the views of block b and fills those that a visitor needs: responses, strips, predictive
- * mean and variance. */
-static kn_status make_block(kn_ctx *ctx, const kn_block_loop *w, const buffers *r, kn_block *b)
+/* Sets the views of block b, whose range is set, and fills those that a visitor needs:
+ * responses, strips, predictive mean and variance. */
+static kn_status fill_block(kn_ctx *ctx, const kn_block_loop *w, const buffers *r, kn_block *b)
 {
     b->y = kn_cols(r->y, 0, b->count);
     b->mean = kn_cols(r->mean, 0, b->count);
@@ -118,7 +119,8 @@ static kn_status make_block(kn_ctx *ctx, const kn_block_loop *w, const buffers *
                            b->var);
 }
 
-/* Reports the progress of this rank in its own range, scaled to all responses. */
+/* Reports the progress of this MPI rank after the block that ends at response `last`, scaled
+ * from its own range `mine` to all responses. */
 static void report_block_progress(kn_ctx *ctx, const kn_block_loop *w, kn_index_range mine,
                                   ptrdiff_t last)
 {
@@ -136,44 +138,48 @@ typedef struct run {
     buffers r;
 } run;
 
-/* Passes the block number `number` of responses first .. last - 1 to all visitors. */
-static kn_status visit_block(kn_ctx *ctx, run *of, ptrdiff_t number, ptrdiff_t first,
+/* Reads the block number `number` of responses first .. last - 1 and passes it to all visitors
+ * in turn. KN_ERR_CANCELLED unless the loop runs to the end. */
+static kn_status visit_block(kn_ctx *ctx, run *run_state, ptrdiff_t number, ptrdiff_t first,
                              ptrdiff_t last)
 {
     kn_status status = KN_OK;
     kn_block b = {.number = number, .first = first, .count = last - first};
-    if (!of->w->to_the_end)
+    if (!run_state->w->to_the_end)
         KN_TRY(kn_check_cancel(ctx));
-    KN_TRY(make_block(ctx, of->w, &of->r, &b));
-    for (int k = 0; k < of->n; k++)
-        KN_TRY(of->visitor[k].block(ctx, of->visitor[k].self, &b));
-    report_block_progress(ctx, of->w, of->mine, last);
+    KN_TRY(fill_block(ctx, run_state->w, &run_state->r, &b));
+    for (int k = 0; k < run_state->n; k++)
+        KN_TRY(run_state->visitor[k].block(ctx, run_state->visitor[k].self, &b));
+    report_block_progress(ctx, run_state->w, run_state->mine, last);
 out:
     return status;
 }
 
-static kn_status visit_blocks(kn_ctx *ctx, run *of)
+/* Visits every block of this MPI rank, or every n-th, that begins in the range of the loop. */
+static kn_status visit_blocks(kn_ctx *ctx, run *run_state)
 {
     kn_status status = KN_OK;
-    const kn_block_loop *w = of->w;
+    const kn_block_loop *w = run_state->w;
     ptrdiff_t every = w->every > 1 ? w->every : 1;
     for (ptrdiff_t first = 0, last, number = 0; first < w->Y.T; first = last, number++) {
-        last = kn_block_end(&w->Y, cut_of(w), first);
+        last = kn_block_end(&w->Y, find_cut(w), first);
         bool outside = w->to > 0 && (first < w->from || first >= w->to);
-        if (number % every == 0 && first >= of->mine.first && first < of->mine.last && !outside)
-            KN_TRY(visit_block(ctx, of, number / every, first, last));
+        if (number % every == 0 && first >= run_state->mine.first && first < run_state->mine.last &&
+            !outside)
+            KN_TRY(visit_block(ctx, run_state, number / every, first, last));
     }
 out:
     return status;
 }
 
-static kn_status visit_responses(kn_ctx *ctx, run *of)
+/* Visits those of the responses w->only that this MPI rank has, each as a block of its own. */
+static kn_status visit_responses(kn_ctx *ctx, run *run_state)
 {
     kn_status status = KN_OK;
-    for (ptrdiff_t k = 0; k < of->w->n_only; k++) {
-        ptrdiff_t j = of->w->only[k];
-        if (j >= of->mine.first && j < of->mine.last)
-            KN_TRY(visit_block(ctx, of, k, j, j + 1));
+    for (ptrdiff_t k = 0; k < run_state->w->n_only; k++) {
+        ptrdiff_t j = run_state->w->only[k];
+        if (j >= run_state->mine.first && j < run_state->mine.last)
+            KN_TRY(visit_block(ctx, run_state, k, j, j + 1));
     }
 out:
     return status;
@@ -183,20 +189,20 @@ kn_status kn_block_loop_run(kn_ctx *ctx, const kn_block_loop *w, const kn_visito
 {
     kn_status status = KN_OK;
     kn_block_loop_plan plan = kn_block_loop_plan_of(w);
-    run of = {w, visitor, n, kn_response_range(ctx, &w->Y), {0}};
+    run run_state = {w, visitor, n, kn_response_range(ctx, &w->Y), {0}};
     for (int k = 0; k < n; k++)
-        of.r.needs |= visitor[k].needs;
+        run_state.r.needs |= visitor[k].needs;
     if (!w->to_the_end) /* also on ranks without blocks */
         KN_TRY(kn_check_cancel(ctx));
-    KN_TRY(buffers_new(ctx, &plan, &of.r));
+    KN_TRY(buffers_new(ctx, &plan, &run_state.r));
     for (int k = 0; k < n; k++)
         if (visitor[k].begin)
             KN_TRY(visitor[k].begin(ctx, visitor[k].self, &plan));
-    KN_TRY((w->only ? visit_responses : visit_blocks)(ctx, &of));
+    KN_TRY((w->only ? visit_responses : visit_blocks)(ctx, &run_state));
     for (int k = 0; k < n; k++)
         if (visitor[k].end)
             KN_TRY(visitor[k].end(ctx, visitor[k].self));
 out:
-    buffers_clear(&of.r);
+    buffers_clear(&run_state.r);
     return status;
 }

@@ -80,17 +80,21 @@ typedef struct kn_visitor {
 /* Index after the last response of the block that begins at response `first`. Y->scaling NULL:
  * every response is modelled. */
 ptrdiff_t kn_block_end(const kn_responses *Y, ptrdiff_t cut, ptrdiff_t first);
-/* Number of blocks and largest width of a loop. */
+/* Returns participants, responses, number of blocks and largest width of a loop over all MPI
+ * ranks. Reads no response. */
 kn_block_loop_plan kn_block_loop_plan_of(const kn_block_loop *loop);
 
-/* Runs the loop for n visitors. begin and end are called on all MPI ranks, also on those without
- * blocks. Collective if one of the callbacks is. KN_ERR_CANCELLED unless loop->to_the_end. */
+/* Runs the loop: reads one block after the other and passes it to the n visitors. begin and end
+ * are called on all MPI ranks, also on those without blocks. Collective if one of the callbacks
+ * is. KN_ERR_CANCELLED unless loop->to_the_end. */
 kn_status kn_block_loop_run(kn_ctx *ctx, const kn_block_loop *loop, const kn_visitor *visitor,
                             int n);
 
-/* Memory plan: the width of blocks of `cut` responses (0: KN_BLOCK) of T, and the buffers of n
- * participants for the requested contents. */
+/* Returns the width of the widest block of a loop over T responses with block size `cut` (0:
+ * KN_BLOCK), for memory plans. */
 ptrdiff_t kn_block_loop_width(ptrdiff_t cut, ptrdiff_t T);
+/* Predicts in plan r the memory of the buffers of a block loop over n participants for the
+ * contents `needs` (KN_BLOCK_Y | ...), which stay in the plan. */
 void kn_block_loop_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t width, unsigned needs);
 
 #endif

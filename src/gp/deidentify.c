@@ -26,6 +26,7 @@ kn_status kn_deidentified_rows(kn_ctx *ctx, kn_mat from, ptrdiff_t m, kn_mat *A)
     return status;
 }
 
+/* Copies n values to *to, owned by the caller; from NULL: leaves *to. */
 static kn_status copy_values(kn_ctx *ctx, const double *from, ptrdiff_t n, double **to)
 {
     kn_status status = from ? kn_alloc_d(ctx, n, to) : KN_OK;
@@ -34,8 +35,9 @@ static kn_status copy_values(kn_ctx *ctx, const double *from, ptrdiff_t n, doubl
     return status;
 }
 
-/* The smallest ratio d/c of the components of a cell. */
-static double min_delta(const kn_latent *l, const kn_latent_cell *cell)
+/* Returns the smallest ratio d/c of noise to signal among the components of a cell (components
+ * with equal group noise); infinity if none has signal. */
+static double find_smallest_delta(const kn_latent *l, const kn_latent_cell *cell)
 {
     double lowest = INFINITY;
     for (ptrdiff_t k = 0; k < cell->n; k++) {
@@ -46,8 +48,9 @@ static double min_delta(const kn_latent *l, const kn_latent_cell *cell)
     return lowest;
 }
 
-/* A copy of U (N x m). */
-static kn_status vectors_of(kn_ctx *ctx, const kn_latent *l, const kn_decomp *R0, kn_mat *U)
+/* Copies or computes the eigenvectors *U (N x m, owned by the caller) of R0 (covariance between
+ * participants) over the training sample. */
+static kn_status copy_vectors(kn_ctx *ctx, const kn_latent *l, const kn_decomp *R0, kn_mat *U)
 {
     if (!kn_decomp_is_low(R0))
         return kn_mat_copy(ctx, R0->U, U);
@@ -57,26 +60,27 @@ static kn_status vectors_of(kn_ctx *ctx, const kn_latent *l, const kn_decomp *R0
                : status;
 }
 
-/* De-identifies one cell: R0's projection at the synthetic points, and A cut to its new rank.
- * how->limit becomes the largest rank so far. On error `to` is partly filled. */
+/* De-identifies one cell (components with equal group noise): R0 is represented at synthetic
+ * points, A is cut to its new rank and, if a leverage is too large, gets noise. Updates limit,
+ * before, after and blurred of *how. On error `to` is partly filled. */
 static kn_status deidentify_latent_cell(kn_ctx *ctx, const kn_gp *gp, const kn_latent_cell *from,
                                         kn_deidentification *how, kn_latent_cell *to)
 {
     kn_status status;
     double *d = NULL;
     kn_mat U = {0};
-    kn_projection_source of = kn_projection_source_of(&from->R0, gp->latent.X);
-    of.N = gp->N;
-    of.lowest = how->cut > 0 ? how->cut * min_delta(&gp->latent, from) : 0;
+    kn_projection_source source = kn_projection_source_of(&from->R0, gp->latent.X);
+    source.N = gp->N;
+    source.lowest = how->cut > 0 ? how->cut * find_smallest_delta(&gp->latent, from) : 0;
     to->n = from->n;
-    KN_TRY(kn_projection_interpolate(ctx, &of, how->points, &to->R0));
+    KN_TRY(kn_projection_interpolate(ctx, &source, how->points, &to->R0));
     if (to->R0.m > how->limit)
         how->limit = to->R0.m;
     KN_TRY(kn_deidentified_rows(ctx, from->A, to->R0.m, &to->A));
     KN_TRY(kn_alloc_d(ctx, from->n, &d));
     for (ptrdiff_t k = 0; k < from->n; k++)
         d[k] = gp->latent.d[kn_cell_component(from, k)];
-    KN_TRY(vectors_of(ctx, &gp->latent, &from->R0, &U));
+    KN_TRY(copy_vectors(ctx, &gp->latent, &from->R0, &U));
     KN_TRY(kn_limit_leverage(ctx, kn_cols(U, from->R0.m - to->R0.m, to->R0.m), &gp->latent.groups,
                              d, how, to));
     if (from->which) {

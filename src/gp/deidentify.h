@@ -12,18 +12,20 @@
 kn_status kn_components_deidentify(kn_ctx *ctx, const kn_gp *from, kn_deidentification *how,
                                    kn_gp *to);
 
-/* Number of synthetic points over all cells. */
+/* Implements kn_method.points for methods with components: number of synthetic points over all
+ * cells. */
 ptrdiff_t kn_components_points(const kn_gp *gp);
 
-/* Visits the arrays "base" and "map" of cell k of a de-identified model; checks sizes when
- * reading. */
+/* Visits the arrays "base" (synthetic points x F) and "map" of cell k (components with equal
+ * group noise) of a de-identified model in the model file; checks sizes when reading (a->bad). */
 kn_status kn_deidentified_arrays(kn_gp *gp, kn_decomp *R0, ptrdiff_t k, kn_arrays *a);
 
 /* Copies the last m rows of `from` to *A (owned by the caller): the directions that the
  * interpolation kept. */
 kn_status kn_deidentified_rows(kn_ctx *ctx, kn_mat from, ptrdiff_t m, kn_mat *A);
 
-const char *kn_cell_name(const char *stem, ptrdiff_t k, char *out,
-                         size_t size); /* stem for k = 0, else stem.k: U, U.1, ... */
+/* Writes the name of an array of cell k in the model file to out (size bytes) and returns it:
+ * the stem, from k = 1 on followed by ".k". */
+const char *kn_cell_name(const char *stem, ptrdiff_t k, char *out, size_t size);
 
 #endif

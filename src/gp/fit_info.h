@@ -41,6 +41,8 @@ typedef struct kn_missing_record { /* missing responses; cells = 0: none [METHOD
     double proportion;             /* proportion of all cells */
     /* excluded: responses with fewer than 10 values; participants with none */
     ptrdiff_t responses_out, participants_out;
+    /* cells that are missing because they were outlying; participants excluded for too many */
+    ptrdiff_t outliers, outlying_participants;
     int rounds;
     ptrdiff_t components;
     double rms_change; /* of the imputed cells in the last round, in standard deviations */

@@ -10,7 +10,8 @@ void kn_fit_problem_clear(kn_fit_problem *p)
     kn_heldout_clear(&p->held_out);
 }
 
-/* Creates the likelihood engine for the coordinates of a basis; groups are copied. */
+/* Creates the likelihood engine *e for the coordinates basis->Z of a fit; groups are copied,
+ * p->core is moved if the engine is dense. */
 static kn_status make_engine(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis,
                              kn_engine *e)
 {
@@ -50,9 +51,10 @@ kn_status kn_fit_at(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis,
     return status;
 }
 
-/* With B = I the directions outside the basis form one more component, A = 0, c0 and d0 = c0 iso +
- * s2 [METHOD 1c]. */
-static kn_status outside_latent(kn_ctx *ctx, kn_mat *X, kn_engine *e, kn_latent *out)
+/* Builds the latent form *out with one more component for the directions outside the basis of
+ * MT-Kronprod: A = 0, c0 and d0 = c0 iso + s2 [METHOD 1c]. *X and R0 (covariance between
+ * participants) are moved. */
+static kn_status build_outside_latent(kn_ctx *ctx, kn_mat *X, kn_engine *e, kn_latent *out)
 {
     kn_status status;
     kn_mat A = {0};
@@ -78,6 +80,6 @@ out:
 
 kn_status kn_fit_latent(kn_ctx *ctx, kn_mat *X, kn_engine *e, kn_latent *out)
 {
-    return e->spec.identity && e->iso.diagonal ? outside_latent(ctx, X, e, out)
+    return e->spec.identity && e->iso.diagonal ? build_outside_latent(ctx, X, e, out)
                                                : kn_engine_latent(ctx, X, e, out);
 }

@@ -67,18 +67,19 @@ typedef struct kn_cv_problem {
     const kn_pairs *pairs; /* pair statistics of all participants; NULL: computed where needed */
 } kn_cv_problem;
 
-/* Searches the hyperparameters for the coordinates of `basis`. On return the engine *e is at the
- * optimum; the caller clears it. Collective. */
+/* Searches all hyperparameters for the coordinates of `basis`; *found is the result. On return
+ * the engine *e is at the optimum; the caller clears it. Collective. */
 kn_status kn_fit_search(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis, kn_engine *e,
                         kn_search_result *found);
 
-/* Evaluates once at found->at, an R0 that is already known; resets the counters of *found.
- * Collective. */
+/* Evaluates the likelihood once at found->at, an R0 (covariance between participants) that is
+ * already known, for the coordinates of `basis`; resets the counters of *found. The caller
+ * clears *e. Collective. */
 kn_status kn_fit_at(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis, kn_engine *e,
                     kn_search_result *found);
 
-/* Builds the fitted components from the engine at its current point. *X and parts of *e are moved.
- */
+/* Builds the latent form *out of the fitted components from the engine at its current point. *X
+ * and parts of *e are moved. */
 kn_status kn_fit_latent(kn_ctx *ctx, kn_mat *X, kn_engine *e, kn_latent *out);
 
 #endif

@@ -31,8 +31,9 @@ void kn_gp_fix_rank(kn_gp *gp, ptrdiff_t rank)
     gp->spec.rank_auto = false;
 }
 
-/* Low rank: the pivots among the training participants, in order, and the map from features to
- * U. */
+/* Visits the arrays of a low-rank cell k (components with equal group noise) in the model file:
+ * the pivots among the training participants, in order, and the map from features to U; reading
+ * checks them (a->bad). */
 static kn_status visit_pivots(kn_gp *gp, int k, kn_arrays *a)
 {
     kn_status status;
@@ -56,7 +57,8 @@ out:
     return status;
 }
 
-/* The indices of the components of cell k, ascending. */
+/* Visits the array of the indices of the components of cell k (components with equal group
+ * noise), ascending; reading checks them (a->bad). */
 static kn_status visit_members(kn_gp *gp, int k, kn_arrays *a)
 {
     char name[24];
@@ -69,7 +71,8 @@ static kn_status visit_members(kn_gp *gp, int k, kn_arrays *a)
     return status;
 }
 
-/* Checks a file: gamma > 0 requires groups, and every component is in exactly one cell. */
+/* Checks cells that were read: gamma (group noise over noise) > 0 requires groups, and every
+ * component is in exactly one cell (else a->bad). */
 static kn_status check_cells(const kn_gp *gp, bool grouped, kn_arrays *a)
 {
     kn_status status = KN_OK;
@@ -93,9 +96,10 @@ out:
     return status;
 }
 
-/* Reads or writes the arrays of cell k: its components, A, the decomposition of R0 (U, pivots or
- * synthetic points) and r. When reading, ranks follow from the array shapes. */
-static kn_status cell_arrays(kn_gp *gp, int k, kn_arrays *a)
+/* Visits the arrays of cell k (components with equal group noise) in the model file: its
+ * components, A, the decomposition of R0 (U, pivots or synthetic points) and r. When reading,
+ * ranks follow from the array shapes. */
+static kn_status visit_cell(kn_gp *gp, int k, kn_arrays *a)
 {
     kn_status status = KN_OK;
     char name[24];
@@ -140,9 +144,9 @@ out:
     return status;
 }
 
-/* The groups of the training participants, and gamma of each component, which determines its
- * cell. */
-static kn_status group_arrays(kn_gp *gp, kn_arrays *a)
+/* Visits the groups of the training participants, gamma of each component, which determines its
+ * cell (components with equal group noise), and the sums of Z over groups. */
+static kn_status visit_groups(kn_gp *gp, kn_arrays *a)
 {
     kn_status status;
     kn_latent *l = &gp->latent;
@@ -153,8 +157,9 @@ out:
     return status;
 }
 
-/* Whitened responses. The number of rows of D0 in the file must be kn_complement_count(). */
-static kn_status complement_arrays(kn_gp *gp, kn_arrays *a)
+/* Visits the arrays of whitened responses: psi, outside, and D0, whose number of rows in the
+ * file must be kn_complement_count() (else a->bad). */
+static kn_status visit_complement(kn_gp *gp, kn_arrays *a)
 {
     kn_status status = KN_OK;
     if (a->reading ? a->has(a, "psi") : gp->psi != NULL)
@@ -178,11 +183,11 @@ kn_status kn_components_arrays(kn_gp *gp, kn_arrays *a)
     l->P = P;
     bool grouped = !gp->shared && (a->reading ? a->has(a, "group") : l->groups.n > 0);
     if (grouped)
-        KN_TRY(group_arrays(gp, a));
+        KN_TRY(visit_groups(gp, a));
     else if (gp->shared && (a->reading ? a->has(a, "gamma") : l->gamma != NULL))
         KN_TRY(a->doubles(a, "gamma", P, KN_NOT_NEGATIVE, &l->gamma));
     for (int k = 0; k < l->n_cells; k++)
-        KN_TRY(cell_arrays(gp, k, a));
+        KN_TRY(visit_cell(gp, k, a));
     if (a->reading)
         KN_TRY(check_cells(gp, grouped, a));
     for (int k = 0; a->reading && (grouped || gp->shared) && k < l->n_cells; k++)
@@ -198,7 +203,7 @@ kn_status kn_components_arrays(kn_gp *gp, kn_arrays *a)
         KN_TRY(a->mat(a, "U_C", gp->P, gp->P, &gp->UC));
     if (a->reading ? a->has(a, "slope") : gp->slope != NULL)
         KN_TRY(a->doubles(a, "slope", gp->T, KN_NOT_NEGATIVE, &gp->slope));
-    KN_TRY(complement_arrays(gp, a));
+    KN_TRY(visit_complement(gp, a));
     if (a->reading && grouped)
         KN_TRY(kn_latent_group_sums(a->ctx, l, kn_mat_none()));
 out:

@@ -48,9 +48,10 @@ typedef struct kn_gp {
 /* Frees all that gp owns and sets it to {0}. */
 void kn_gp_clear(kn_gp *gp);
 
-/* Fixes after a fit how folds decompose R0: `rank` is kn_spec.rank as the fit used it. If R0 has
- * low rank, folds use at most as many features as the fitted cells. The model file stores that
- * number, so folds are the same before and after the model is saved. */
+/* Fixes after a fit how folds decompose R0 (covariance between participants): `rank` is
+ * kn_spec.rank as the fit used it. If R0 has low rank, folds use at most as many features as the
+ * fitted cells. The model file stores that number, so folds are the same before and after the
+ * model is saved. */
 void kn_gp_fix_rank(kn_gp *gp, ptrdiff_t rank);
 
 /* Visits the array "group", the group of each training participant; for kn_method.arrays. Reading
@@ -60,7 +61,7 @@ kn_status kn_group_array(kn_gp *gp, kn_arrays *a);
 /* Visits the arrays of a model with components (for kn_method.arrays), checking them when
  * reading. */
 kn_status kn_components_arrays(kn_gp *gp, kn_arrays *a);
-/* Memory of these arrays in bytes. */
+/* Returns the size in bytes of the arrays of a model with components. */
 double kn_components_bytes(const kn_gp *gp);
 
 #endif

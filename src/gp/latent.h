@@ -46,8 +46,9 @@ typedef struct kn_latent_parts {
     double iso;
 } kn_latent_parts;
 
-/* Builds a latent form with one cell. X, R0 and A are moved on success (the caller's are cleared);
- * c and d are copied. On error out is cleared. */
+/* Builds a latent form (P independent Gaussian processes over the same participants) with one
+ * cell, which has all components. X, R0 and A of *from are moved on success (the caller's are
+ * cleared); c and d are copied. On error out is cleared. */
 kn_status kn_latent_new(kn_ctx *ctx, const kn_latent_parts *from, kn_latent *out);
 /* Frees all that l owns and sets it to {0}. */
 void kn_latent_clear(kn_latent *l);
@@ -74,17 +75,20 @@ static inline ptrdiff_t kn_cell_component(const kn_latent_cell *cell, ptrdiff_t 
  * seen. */
 double kn_clamp_nonnegative(double v, double scale, double *clamped);
 
-/* Computes for one cell inverse (m x n) = 1/(c_p r_i + d_p) and, unless it is none, weights
- * (m x n) = A c/(c r + d). The inverse is 0 where c_p r_i + d_p = 0. */
+/* Computes for one cell (components with equal group noise) inverse (m x n) = 1/(c_p r_i + d_p)
+ * and, unless it is none, weights (m x n) = A c/(c r + d). The inverse is 0 where c_p r_i + d_p
+ * = 0. */
 void kn_cell_inverse(const kn_latent *l, const kn_latent_cell *cell, kn_mat inverse,
                      kn_mat weights);
-void kn_latent_square(kn_mat M); /* M = M.^2 */
+/* Squares every entry of M in place. */
+void kn_latent_square(kn_mat M);
 
 /* Computes the sums of U and Z over groups that prediction in a known group needs, when all other
  * fields are set. Z: N x P, or empty if z_sums is already set. Does nothing without groups. */
 kn_status kn_latent_group_sums(kn_ctx *ctx, kn_latent *l, kn_mat Z);
 
-/* Memory plan of a kn_latent, kept. */
+/* Predicts in plan r the memory of a kn_latent for s->N participants and s->P components, which
+ * stays in the plan. */
 void kn_latent_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

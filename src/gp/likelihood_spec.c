@@ -22,8 +22,9 @@ void kn_spec_theta_name(const kn_spec *spec, int i, char *name, size_t size)
         strncpy(name, "noise", size);
 }
 
-/* Sizes of the parts of theta = [task, R0's, R.iso, noise];  inside = [task, R.iso, noise] */
-static void theta_sizes(const kn_spec *spec, size_t *task, size_t *r0, size_t *rest)
+/* Sets the sizes of the parts of theta = [task, R0's, R.iso, noise]; inside = [task, R.iso,
+ * noise]; rest counts R.iso and noise. */
+static void count_parameters(const kn_spec *spec, size_t *task, size_t *r0, size_t *rest)
 {
     *task = (size_t)spec->task.n_theta;
     *r0 = (size_t)kn_cov_between(&spec->sample).n_theta;
@@ -33,7 +34,7 @@ static void theta_sizes(const kn_spec *spec, size_t *task, size_t *r0, size_t *r
 void kn_spec_join(const kn_spec *spec, const double *r0, const double *inside, double *theta)
 {
     size_t n_task, n_r0, n_rest;
-    theta_sizes(spec, &n_task, &n_r0, &n_rest);
+    count_parameters(spec, &n_task, &n_r0, &n_rest);
     memcpy(theta, inside, n_task * sizeof *theta);
     memcpy(theta + n_task, r0, n_r0 * sizeof *theta);
     memcpy(theta + n_task + n_r0, inside + n_task, n_rest * sizeof *theta);
@@ -42,7 +43,7 @@ void kn_spec_join(const kn_spec *spec, const double *r0, const double *inside, d
 void kn_spec_split(const kn_spec *spec, const double *theta, double *r0, double *inside)
 {
     size_t n_task, n_r0, n_rest;
-    theta_sizes(spec, &n_task, &n_r0, &n_rest);
+    count_parameters(spec, &n_task, &n_r0, &n_rest);
     memcpy(inside, theta, n_task * sizeof *theta);
     memcpy(r0, theta + n_task, n_r0 * sizeof *theta);
     memcpy(inside + n_task, theta + n_task + n_r0, n_rest * sizeof *theta);

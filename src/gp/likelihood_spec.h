@@ -21,16 +21,21 @@ typedef struct kn_spec { /* specification of a likelihood */
 } kn_spec;
 
 enum { KN_THETA = 2 * KN_COV_THETA + 1 }; /* maximal number of parameters: task, sample, noise */
-/* Number of parameters theta, and the name of parameter i (written to name[size]). */
+/* Returns the number of all parameters theta: those of the task kernel, of the sample kernel,
+ * and the noise. */
 int kn_spec_n_theta(const kn_spec *spec);
+/* Writes the name of parameter i of theta to name (size bytes). */
 void kn_spec_theta_name(const kn_spec *spec, int i, char *name, size_t size);
 
-/* Iso noise: assembles theta from the parameters r0 of R0 and the inside parameters (task kernel,
- * R.iso, noise), and splits it again. */
+/* Assembles theta of iso noise (one variance for all responses) from the parameters r0 of R0 and
+ * the inside parameters (task kernel, R.iso, noise). */
 void kn_spec_join(const kn_spec *spec, const double *r0, const double *inside, double *theta);
+/* Splits theta of iso noise into the parameters r0 of R0 and the inside parameters (task
+ * covariance, iso term, noise), the inverse of kn_spec_join. */
 void kn_spec_split(const kn_spec *spec, const double *theta, double *r0, double *inside);
 
-/* True if R has an iso term. It belongs to the inside parameters, not to R0. */
+/* True if R has an iso term. It belongs to the inside parameters (task covariance, iso term,
+ * noise), not to R0. */
 static inline bool kn_spec_sample_iso(const kn_spec *spec)
 {
     return spec->sample.n > spec->sample.n_between;

@@ -28,7 +28,8 @@ static void leverage_clear(leverage *l)
     kn_free(l->s2);
 }
 
-static double inner(const double *a, const double *b, ptrdiff_t n)
+/* Returns the scalar product of a and b (n). */
+static double multiply(const double *a, const double *b, ptrdiff_t n)
 {
     double sum = 0;
     for (ptrdiff_t i = 0; i < n; i++)
@@ -36,7 +37,8 @@ static double inner(const double *a, const double *b, ptrdiff_t n)
     return sum;
 }
 
-/* Adds the mean of the rows of each group of two and more as a unit of its own. */
+/* Appends to l->q (m x n) the mean of the rows of each group of two and more, as a unit of its
+ * own; N: number of rows before. */
 static void add_groups(const kn_groups *g, double gamma, ptrdiff_t N, leverage *l)
 {
     l->n = N;
@@ -51,7 +53,8 @@ static void add_groups(const kn_groups *g, double gamma, ptrdiff_t N, leverage *
     }
 }
 
-/* q of all rows and groups, from H U = U + gamma G U. */
+/* Computes l->q (m x n), the influence of every row and group on the coordinates A, from H U = U
+ * + gamma G U (U: N x m); allocates the arrays of *l, which the caller clears. */
 static kn_status find_units(kn_ctx *ctx, kn_mat U, const kn_groups *groups, double gamma,
                             leverage *l)
 {
@@ -76,12 +79,13 @@ static kn_status find_units(kn_ctx *ctx, kn_mat U, const kn_groups *groups, doub
     for (ptrdiff_t j = 0; j < l->m; j++)
         kn_col(l->inverse, j)[j] = 1;
     for (ptrdiff_t u = 0; u < l->n; u++)
-        l->h[u] = inner(kn_col(l->q, u), kn_col(l->q, u), l->m);
+        l->h[u] = multiply(kn_col(l->q, u), kn_col(l->q, u), l->m);
 out:
     kn_mat_clear(&sums);
     return status;
 }
 
+/* Returns the unit with the largest leverage. */
 static ptrdiff_t find_largest(const leverage *l)
 {
     ptrdiff_t best = 0;
@@ -91,24 +95,25 @@ static ptrdiff_t find_largest(const leverage *l)
     return best;
 }
 
-/* Adds noise of variance s2 to unit u: (I + S)^-1 -= s2 Mq Mq'/(1 + s2 h_u), Mq = (I + S)^-1 q_u.
- */
+/* Adds noise of variance s2 to unit u and updates all leverages: (I + S)^-1 -= s2 Mq Mq'/(1 + s2
+ * h_u), Mq = (I + S)^-1 q_u. m^2 + n m flops. */
 static void add_noise(leverage *l, ptrdiff_t u, double s2)
 {
     double *v = l->Mq.data, weight = s2 / (1 + s2 * l->h[u]);
     for (ptrdiff_t j = 0; j < l->m; j++)
-        v[j] = inner(kn_col(l->inverse, j), kn_col(l->q, u), l->m);
+        v[j] = multiply(kn_col(l->inverse, j), kn_col(l->q, u), l->m);
     for (ptrdiff_t j = 0; j < l->m; j++)
         for (ptrdiff_t i = 0; i < l->m; i++)
             kn_col(l->inverse, j)[i] -= weight * v[i] * v[j];
     for (ptrdiff_t k = 0; k < l->n; k++) {
-        double t = inner(kn_col(l->q, k), v, l->m);
+        double t = multiply(kn_col(l->q, k), v, l->m);
         l->h[k] -= weight * t * t;
     }
     l->s2[u] += s2;
 }
 
-/* Sets s2 of all units; no leverage is above the limit then. */
+/* Sets the noise variances l->s2 of all units such that no leverage exceeds `limit`: always the
+ * largest leverage first. KN_ERR_CANCELLED. */
 static kn_status choose_noise(kn_ctx *ctx, double limit, leverage *l)
 {
     static const double ROUNDING = 1e-9;
@@ -124,8 +129,9 @@ out:
     return status;
 }
 
-/* A += sum_u s_u q_u e_u, e_u of variance d_p, and I + S into the lower triangle of `sum`. */
-static void blur(const leverage *l, const double *d, kn_mat A, kn_mat sum)
+/* Adds the noise to the coordinates: A (m x n) += sum_u s_u q_u e_u, e_u normal with variance
+ * d_p, seeded by a hash of A; writes I + S (m x m) into the lower triangle of `sum`. */
+static void blur_coordinates(const leverage *l, const double *d, kn_mat A, kn_mat sum)
 {
     kn_rng rng;
     uint64_t seed = 0;
@@ -149,8 +155,9 @@ static void blur(const leverage *l, const double *d, kn_mat A, kn_mat sum)
     }
 }
 
-/* The posterior given the blurred A, as a decomposition with noise d I again. */
-static kn_status whiten(kn_ctx *ctx, kn_mat sum, kn_latent_cell *cell)
+/* Converts the posterior given the blurred A back to a decomposition with noise d I: R0->r, map
+ * and A of the cell. sum: I + S, overwritten. KN_ERR_NUMERIC if it is not positive definite. */
+static kn_status whiten_noise(kn_ctx *ctx, kn_mat sum, kn_latent_cell *cell)
 {
     kn_status status;
     kn_decomp *R0 = &cell->R0;
@@ -198,8 +205,8 @@ kn_status kn_limit_leverage(kn_ctx *ctx, kn_mat U, const kn_groups *groups, cons
     }
     if (blurred > 0) {
         KN_TRY(kn_mat_new(ctx, l.m, l.m, &sum));
-        blur(&l, d, cell->A, sum);
-        KN_TRY(whiten(ctx, sum, cell));
+        blur_coordinates(&l, d, cell->A, sum);
+        KN_TRY(whiten_noise(ctx, sum, cell));
     }
     how->after = fmax(how->after, l.h[find_largest(&l)]);
     how->blurred = blurred > how->blurred ? blurred : how->blurred;

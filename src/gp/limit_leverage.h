@@ -19,10 +19,11 @@
 #include "gp/latent.h"
 #include "gp/method.h"
 
-/* Bounds the leverage in `cell`, which has low rank (map, base, r) and A, to how->leverage (from 1
- * on: measures only). U (N x the m directions of the cell) and groups (NULL: none) are of the
- * training sample; d_p of component k of the cell is d[k]. The noise is generated from a hash of A,
- * which nobody else knows. Updates how->before, how->after and how->blurred. */
+/* Bounds the leverage of every participant and group in `cell`, which has low rank (map, base,
+ * r) and A, to how->leverage (from 1 on: measures only), by noise. U (N x the m directions of
+ * the cell) and groups (NULL: none) are of the training sample; d[k] is the noise variance of
+ * component k of the cell. The noise is generated from a hash of A, which nobody else knows.
+ * Updates how->before, how->after and how->blurred. */
 kn_status kn_limit_leverage(kn_ctx *ctx, kn_mat U, const kn_groups *groups, const double *d,
                             kn_deidentification *how, kn_latent_cell *cell);
 

@@ -29,7 +29,8 @@ typedef struct kn_deidentification {
     ptrdiff_t blurred;    /* out: rows and groups that got noise, maximum over the cells */
 } kn_deidentification;
 
-/* Memory plan of a method, implemented in the files of the method [base/memory/plan.h]. */
+/* Predicts in plan r the memory of a method, implemented in the files of the method
+ * [base/memory/plan.h]. */
 typedef struct kn_method_need {
     void (*settle)(kn_problem_size *s); /* sets P and other sizes that the options leave open */
     /* Plans a fit. Keeps the model and, with folds, the cross-validated maps in the plan. */
@@ -110,7 +111,7 @@ typedef struct kn_method {
     void (*clear)(kn_gp *gp);                           /* frees gp->own; NULL: there is none */
     double (*bytes)(const kn_gp *gp);                   /* size of the model in memory */
     /* Smallest number of participants for which a prediction is efficient. Depends on gp->T only,
-     * so that a memory plan can call it. */
+     * so that a memory plan can call it. NULL: 1. */
     ptrdiff_t (*batch)(const kn_gp *gp);
     /* a line about the model for its summary; NULL: none */
     void (*describe)(const kn_gp *gp, char *line, size_t size);
@@ -120,9 +121,12 @@ typedef struct kn_method {
     void (*shape)(const kn_gp *gp, kn_problem_size *s);
 } kn_method;
 
+/* Returns the number of methods in the table. */
 int kn_method_count(void);
-const kn_method *kn_method_at(int number);         /* in table order; NULL: out of range */
-const kn_method *kn_method_find(const char *name); /* by its --method name; NULL: unknown */
+/* Returns method `number` in table order; NULL: out of range. */
+const kn_method *kn_method_at(int number);
+/* Returns the method with this --method name; NULL: unknown. */
+const kn_method *kn_method_find(const char *name);
 /* The method that implements `name` with this noise model: S-MTGPR has several implementations.
  * Model files are read with it. NULL: unknown name. */
 const kn_method *kn_method_of(const char *name, kn_noise noise);

@@ -10,8 +10,8 @@ const double kn_coverage_z[KN_COVERAGES] = {0.6744897501960817, 1.64485362695147
 
 /* One response; z may alias y. */
 KN_CLONES
-/* z = (y - mean) / sqrt(v + noise) for n participants; NaN without a finite response or a positive
- * variance. */
+/* Computes z = (y - mean) / sqrt(v + noise) of one response for n participants; NaN without a
+ * finite response or a positive variance. z may alias y. */
 static void zscores_of_column(ptrdiff_t n, const double *y, const double *mean, const double *v,
                               double noise, double *z)
 {
@@ -34,7 +34,8 @@ void kn_zscores(kn_mat y, kn_mat mean, kn_mat v, const double *noise, kn_mat z)
     }
 }
 
-/* Sets R2 from the mean and the sums of squares of y and e over the participants that count. */
+/* Sets s->R2 = 1 - sum e^2 / sum (y - mean)^2 over the participants with a finite z, and
+ * s->responses to 1 if it exists. */
 static void set_R2(const kn_loss_cells *c, double mean, kn_losses *s)
 {
     double all = 0, left = 0;

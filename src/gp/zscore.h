@@ -55,9 +55,11 @@ typedef struct kn_loss_cells {
     ptrdiff_t n;
     const double *y, *e, *z, *loss, *null;
 } kn_loss_cells;
-/* Sums over participants with a finite z. */
+/* Returns the sums over the participants of one response that have a finite z: number, z^2,
+ * standardised loss (that of the trivial model subtracted), coverage at 95 %, gain, R2. */
 kn_losses kn_losses_of(const kn_loss_cells *c, kn_null_model trivial);
-void kn_losses_add(double sum[KN_N_LOSSES], const kn_losses *some); /* element by element */
+/* Adds the sums of one response to the sums over responses, element by element. */
+void kn_losses_add(double sum[KN_N_LOSSES], const kn_losses *some);
 /* Mean gain from a sum over n cells; 0 where only rounding is left, since the predictions are those
  * of the null model; NaN for n = 0. */
 static inline double kn_mean_gain(double sum, double n)
@@ -65,11 +67,13 @@ static inline double kn_mean_gain(double sum, double n)
     const double ROUNDING = 1e-12;
     return fabs(sum) < ROUNDING * n ? 0 : sum / n;
 }
-/* Divides the sums by the number of scored cells, and R2 by the number of responses. */
+/* Returns means of the sums: divided by the number of scored cells, R2 by the number of
+ * responses. */
 kn_cv_summary kn_losses_summary(const double sum[KN_N_LOSSES], int folds);
 
-/* Computes loss[i] = sum_j of the losses of participant i. e and v are n x count (v none: noise
- * variance only); responses with noise 0 are skipped. work: n. */
+/* Computes loss[i] = sum_j 1/2 (ln s2_ij + e_ij^2/s2_ij), s2_ij = noise_j + v_ij, of n
+ * participants. e and v are n x count (v none: noise variance only); responses with noise 0 are
+ * skipped. work: n doubles. */
 void kn_sample_losses(kn_mat e, kn_mat v, const double *noise, double *work, double *loss);
 
 #endif

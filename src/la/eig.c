@@ -22,14 +22,16 @@ static kn_status check_finite(kn_ctx *ctx, kn_mat A)
     return KN_OK;
 }
 
-static ptrdiff_t dsyevd_work(ptrdiff_t n)
+/* Returns the doubles of work space that dsyevd needs for size n. */
+static ptrdiff_t count_dsyevd_work(ptrdiff_t n)
 {
     return 1 + 6 * n + 2 * n * n;
 }
 
-/* Eigenvalues w (n, ascending) and eigenvectors, which replace A, by divide and conquer. Needs 2
- * n^2 doubles. */
-static kn_status by_dsyevd(kn_ctx *ctx, kn_mat A, double *w)
+/* Computes eigenvalues w (n, ascending) and eigenvectors, which replace A (n x n, lower
+ * triangle), by divide and conquer. Needs 2 n^2 doubles. KN_ERR_NUMERIC if there is no
+ * convergence. */
+static kn_status solve_dsyevd(kn_ctx *ctx, kn_mat A, double *w)
 {
     lapack_int n = (lapack_int)A.rows, ld = (lapack_int)A.ld, iwork_size, info;
     double work_size, *work = NULL;
@@ -41,7 +43,7 @@ static kn_status by_dsyevd(kn_ctx *ctx, kn_mat A, double *w)
     if (info != 0)
         return kn_fail(ctx, KN_ERR_NUMERIC, "dsyevd refused size %d (info %d)", (int)n, (int)info);
     /* The query returns a double, which may be rounded down. */
-    ptrdiff_t lwork = dsyevd_work(n);
+    ptrdiff_t lwork = count_dsyevd_work(n);
     if ((ptrdiff_t)work_size > lwork)
         lwork = (ptrdiff_t)work_size;
     KN_TRY(kn_alloc_d(ctx, lwork, &work));
@@ -57,9 +59,10 @@ out:
     return status;
 }
 
-/* The same by relatively robust representations, for large n: slower, but it needs only n^2 doubles
- * for the vectors. */
-static kn_status by_dsyevr(kn_ctx *ctx, kn_mat A, double *w)
+/* Computes eigenvalues w (n, ascending) and eigenvectors, which replace A, by relatively robust
+ * representations, for large n: slower than dsyevd, but it needs only n^2 doubles for the
+ * vectors. KN_ERR_NUMERIC if there is no convergence. */
+static kn_status solve_dsyevr(kn_ctx *ctx, kn_mat A, double *w)
 {
     lapack_int n = (lapack_int)A.rows, found = 0, iwork_size = 0, info;
     double work_size, *work = NULL;
@@ -89,8 +92,8 @@ out:
     return status;
 }
 
-/* Checks A (n x n, lower triangle), then solves it with so many BLAS threads by the method for its
- * size. */
+/* Checks A (n x n, lower triangle), then solves it with so many BLAS threads by the method for
+ * its size: A becomes the eigenvectors, w (n) the eigenvalues. Errors as kn_eig. */
 static kn_status solve_eigenproblem(kn_ctx *ctx, kn_mat A, double *w, int threads)
 {
     if (A.rows != A.cols)
@@ -105,7 +108,7 @@ static kn_status solve_eigenproblem(kn_ctx *ctx, kn_mat A, double *w, int thread
     if (status != KN_OK)
         return status;
     kn_blas_begin(threads);
-    status = A.rows < DSYEVD_LIMIT ? by_dsyevd(ctx, A, w) : by_dsyevr(ctx, A, w);
+    status = A.rows < DSYEVD_LIMIT ? solve_dsyevd(ctx, A, w) : solve_dsyevr(ctx, A, w);
     kn_blas_end();
     return status;
 }
@@ -125,7 +128,7 @@ void kn_eig_need(kn_mem_plan *r, kn_mem_category category, ptrdiff_t n)
     enum { DSYEVR_WORK = 64 + 26, INTEGERS = 12 }; /* values per row, at most */
     kn_mem_usage mark = r->now;
     if (n < DSYEVD_LIMIT) {
-        kn_plan_alloc_d(r, category, dsyevd_work(n), 1);
+        kn_plan_alloc_d(r, category, count_dsyevd_work(n), 1);
     } else {
         kn_plan_alloc_d(r, category, n, n);
         kn_plan_alloc_d(r, category, n, DSYEVR_WORK);

@@ -71,13 +71,15 @@ void kn_eig_leading_clear(kn_eig_leading_work *w)
     *w = (kn_eig_leading_work){0};
 }
 
+/* True if k of n eigenvectors are so few that dstemr is used instead of dsyevd. */
 static bool is_few(ptrdiff_t n, ptrdiff_t k)
 {
     return k <= n / SHARE;
 }
 
-/* Doubles of work space; dsyevd needs 1 + 6n + 2n^2. */
-static ptrdiff_t work_size(ptrdiff_t n, bool some)
+/* Returns the doubles of work space for size n, with dstemr (`some`) or dsyevd, which needs 1 +
+ * 6n + 2n^2. */
+static ptrdiff_t count_work(ptrdiff_t n, bool some)
 {
     return some ? kn_eig_workspace_min(n) : 1 + 6 * n + 2 * n * n;
 }
@@ -86,7 +88,7 @@ void kn_eig_leading_need(kn_mem_plan *r, kn_mem_category category, ptrdiff_t n, 
 {
     kn_plan_alloc_d(r, category, n, n);
     kn_plan_alloc_d(r, category, n, k);
-    kn_eig_workspace_need(r, category, n, work_size(n, is_few(n, k)), sizeof(double));
+    kn_eig_workspace_need(r, category, n, count_work(n, is_few(n, k)), sizeof(double));
 }
 
 kn_status kn_eig_leading_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t k, kn_eig_leading_work *out)
@@ -99,16 +101,17 @@ kn_status kn_eig_leading_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t k, kn_eig_leadi
                        n, LARGEST);
     KN_TRY(kn_mat_new(ctx, n, n, &out->A));
     KN_TRY(kn_mat_new(ctx, n, k, &out->Z));
-    KN_TRY(kn_eig_workspace_new(ctx, n, work_size(n, out->few), sizeof(double), &out->workspace));
+    KN_TRY(kn_eig_workspace_new(ctx, n, count_work(n, out->few), sizeof(double), &out->workspace));
 out:
     if (status != KN_OK)
         kn_eig_leading_clear(out);
     return status;
 }
 
-/* All eigenvectors of the tridiagonal matrix d0, e0 by divide and conquer; Z = the last k of them.
- * Fallback for clustered eigenvalues on which dstemr fails. The only step that allocates. */
-static lapack_int by_dstedc(kn_eig_leading_work *w, lapack_int n, lapack_int k)
+/* Computes all eigenvectors of the tridiagonal matrix d0, e0 by divide and conquer; Z = the last
+ * k of them. Fallback for clustered eigenvalues on which dstemr fails. Allocates n^2 doubles.
+ * Returns LAPACK's info. */
+static lapack_int solve_dstedc(kn_eig_leading_work *w, lapack_int n, lapack_int k)
 {
     size_t size = (size_t)n;
     const kn_eig_workspace *r = &w->workspace;
@@ -125,8 +128,9 @@ static lapack_int by_dstedc(kn_eig_leading_work *w, lapack_int n, lapack_int k)
     return info;
 }
 
-/* A = Q T Q' (dsytrd), the k largest eigenpairs of T (dstemr), vectors times Q (dormtr). */
-static int by_dstemr(kn_eig_leading_work *w, lapack_int n, lapack_int k, double *s, kn_mat V)
+/* Computes the k largest eigenvalues s, descending, and their vectors V (n x k) of w->A = Q T Q'
+ * (dsytrd): eigenpairs of T (dstemr), vectors times Q (dormtr). Returns info. */
+static int solve_dstemr(kn_eig_leading_work *w, lapack_int n, lapack_int k, double *s, kn_mat V)
 {
     const kn_eig_workspace *r = &w->workspace;
     const double *values = r->w;
@@ -143,7 +147,7 @@ static int by_dstemr(kn_eig_leading_work *w, lapack_int n, lapack_int k, double 
                                    &found, r->w, w->Z.data, ldz, k, r->support, &accurate, r->work,
                                    (lapack_int)r->lwork, r->iwork, (lapack_int)r->liwork);
     if (w->careful || info != 0 || found != k)
-        info = by_dstedc(w, n, k);
+        info = solve_dstedc(w, n, k);
     if (info == 0)
         info = LAPACKE_dormtr_work(LAPACK_COL_MAJOR, 'L', 'L', 'N', n, k, w->A.data, ld, r->tau,
                                    w->Z.data, ldz, r->work, (lapack_int)r->lwork);
@@ -154,9 +158,9 @@ static int by_dstemr(kn_eig_leading_work *w, lapack_int n, lapack_int k, double 
     return (int)info;
 }
 
-/* The k largest eigenvalues s, descending, and their vectors V (n x k) from all eigenpairs of w->A.
- * Returns info. */
-static int by_dsyevd(kn_eig_leading_work *w, lapack_int n, lapack_int k, double *s, kn_mat V)
+/* Computes the k largest eigenvalues s, descending, and their vectors V (n x k) from all
+ * eigenpairs of w->A. Returns info. */
+static int solve_dsyevd(kn_eig_leading_work *w, lapack_int n, lapack_int k, double *s, kn_mat V)
 {
     const kn_eig_workspace *r = &w->workspace;
     const double *values = r->w;
@@ -179,6 +183,6 @@ int kn_eig_leading(kn_eig_leading_work *w, ptrdiff_t n, ptrdiff_t k, double *s, 
         for (ptrdiff_t i = j; i < n; i++)
             if (!isfinite(kn_at(w->A, i, j)))
                 return -1;
-    return w->few ? by_dstemr(w, (lapack_int)n, (lapack_int)k, s, V)
-                  : by_dsyevd(w, (lapack_int)n, (lapack_int)k, s, V);
+    return w->few ? solve_dstemr(w, (lapack_int)n, (lapack_int)k, s, V)
+                  : solve_dsyevd(w, (lapack_int)n, (lapack_int)k, s, V);
 }

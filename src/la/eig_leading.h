@@ -24,11 +24,12 @@ typedef struct kn_eig_workspace {
 /* Smallest lwork for xSYTRD, xSTEMR and xORMTR of size n. */
 ptrdiff_t kn_eig_workspace_min(ptrdiff_t n);
 
-/* Allocates work space for problems up to size n; value: bytes of a value, 4 or 8. */
+/* Allocates LAPACK work space for problems up to size n; lwork: length of `work`; value: bytes
+ * of a value, 4 or 8. Cleared on error. */
 kn_status kn_eig_workspace_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t lwork, size_t value,
                                kn_eig_workspace *out);
 void kn_eig_workspace_clear(kn_eig_workspace *r); /* {0} is allowed */
-/* Memory plan of kn_eig_workspace_new. */
+/* Predicts in plan r the memory of kn_eig_workspace_new, which stays in the plan. */
 void kn_eig_workspace_need(kn_mem_plan *r, kn_mem_category category, ptrdiff_t n, ptrdiff_t lwork,
                            size_t value);
 
@@ -47,7 +48,8 @@ typedef struct kn_eig_leading_work {
     kn_eig_workspace workspace;
 } kn_eig_leading_work;
 
-/* Allocates the work space. KN_ERR_SHAPE if n > 32766. */
+/* Allocates the work space of kn_eig_leading for matrices up to n x n and k eigenpairs.
+ * KN_ERR_SHAPE if n > 32766. Cleared on error. */
 kn_status kn_eig_leading_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t k, kn_eig_leading_work *out);
 void kn_eig_leading_clear(kn_eig_leading_work *w); /* {0} is allowed */
 
@@ -56,7 +58,7 @@ void kn_eig_leading_clear(kn_eig_leading_work *w); /* {0} is allowed */
  * no context, because several threads may call it, each with its own work space. */
 int kn_eig_leading(kn_eig_leading_work *w, ptrdiff_t n, ptrdiff_t k, double *s, kn_mat V);
 
-/* Memory plan of kn_eig_leading_new. */
+/* Predicts in plan r the memory of kn_eig_leading_new, which stays in the plan. */
 void kn_eig_leading_need(kn_mem_plan *r, kn_mem_category category, ptrdiff_t n, ptrdiff_t k);
 
 /* ---- float32 --------------------------------------------------------------------------------- */
@@ -77,15 +79,17 @@ typedef struct kn_eig_leading_f32_work {
     kn_eig_workspace workspace;
 } kn_eig_leading_f32_work;
 
-/* Allocates the work space. */
+/* Allocates the work space of kn_eig_leading_f32 for matrices up to n x n and k eigenpairs.
+ * Cleared on error. */
 kn_status kn_eig_leading_f32_new(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t k,
                                  kn_eig_leading_f32_work *out);
 void kn_eig_leading_f32_clear(kn_eig_leading_f32_work *w); /* {0} is allowed */
 
-/* As kn_eig_leading; only inside kn_la_parallel. */
+/* Computes the same as kn_eig_leading, but with eigenvectors in single precision; eigenvalues
+ * are then Rayleigh quotients in double. Only inside kn_la_parallel. */
 int kn_eig_leading_f32(kn_eig_leading_f32_work *w, ptrdiff_t n, ptrdiff_t k, double *s, kn_mat V);
 
-/* Memory plan of kn_eig_leading_f32_new. */
+/* Predicts in plan r the memory of kn_eig_leading_f32_new, which stays in the plan. */
 void kn_eig_leading_f32_need(kn_mem_plan *r, kn_mem_category category, ptrdiff_t n, ptrdiff_t k);
 
 #endif

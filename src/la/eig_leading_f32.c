@@ -43,9 +43,9 @@ out:
     return status;
 }
 
-/* All eigenvectors of the tridiagonal matrix d0, e0; Z = the last k of them. Fallback for clustered
- * eigenvalues on which sstemr fails. The only step that allocates. */
-static lapack_int by_sstedc(kn_eig_leading_f32_work *w, lapack_int n, lapack_int k)
+/* Computes all eigenvectors of the tridiagonal matrix d0, e0; Z = the last k of them. Fallback
+ * for clustered eigenvalues on which sstemr fails. Allocates n^2 floats. Returns LAPACK's info. */
+static lapack_int solve_sstedc(kn_eig_leading_f32_work *w, lapack_int n, lapack_int k)
 {
     size_t size = (size_t)n;
     float *all = malloc(size * size * sizeof *all);
@@ -59,8 +59,9 @@ static lapack_int by_sstedc(kn_eig_leading_f32_work *w, lapack_int n, lapack_int
     return info;
 }
 
-/* F = Q T Q'; Z = Q times the vectors of the k largest eigenvalues of T, ascending. */
-static lapack_int leading_vectors(kn_eig_leading_f32_work *w, lapack_int n, lapack_int k)
+/* Computes w->Z (n x k), the vectors of the k largest eigenvalues of w->F = Q T Q', ascending:
+ * those of T times Q. Returns info. */
+static lapack_int compute_leading_vectors(kn_eig_leading_f32_work *w, lapack_int n, lapack_int k)
 {
     const kn_eig_workspace *r = &w->workspace;
     lapack_int ld = (lapack_int)w->F.ld, ldz = (lapack_int)w->Z.ld, found = 0, info;
@@ -75,15 +76,15 @@ static lapack_int leading_vectors(kn_eig_leading_f32_work *w, lapack_int n, lapa
                                &found, r->w, w->Z.data, ldz, k, r->support, &accurate, r->work,
                                (lapack_int)r->lwork, r->iwork, (lapack_int)r->liwork);
     if (info != 0 || found != k)
-        info = by_sstedc(w, n, k);
+        info = solve_sstedc(w, n, k);
     if (info == 0)
         info = LAPACKE_sormtr_work(LAPACK_COL_MAJOR, 'L', 'L', 'N', n, k, w->F.data, ld, r->tau,
                                    w->Z.data, ldz, r->work, (lapack_int)r->lwork);
     return info;
 }
 
-/* F = A / its largest element, which is on the diagonal (A is positive semidefinite). False if an
- * element is not finite. */
+/* Sets w->F = A divided by its largest element, which is on the diagonal (A is positive
+ * semidefinite, n x n). False if an element is not finite. */
 static bool scale_matrix(kn_eig_leading_f32_work *w, ptrdiff_t n)
 {
     double limit = 0;
@@ -107,7 +108,7 @@ int kn_eig_leading_f32(kn_eig_leading_f32_work *w, ptrdiff_t n, ptrdiff_t k, dou
         return 0;
     if (!scale_matrix(w, n))
         return -1;
-    lapack_int info = leading_vectors(w, (lapack_int)n, (lapack_int)k);
+    lapack_int info = compute_leading_vectors(w, (lapack_int)n, (lapack_int)k);
     if (info != 0)
         return (int)info;
     for (ptrdiff_t j = 0; j < k; j++) {

@@ -34,8 +34,8 @@ typedef struct update {
     double *l;
 } update;
 
-/* Rows first to last - 1 of the new column: subtracts the product of earlier columns with row p of
- * L. */
+/* Parallel task (self: update) for rows first .. last - 1 of the new column of a pivoted
+ * Cholesky factor: subtracts the product of earlier columns with row p of L. */
 static void subtract_rows(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
     (void)worker;
@@ -45,8 +45,9 @@ static void subtract_rows(void *self, int worker, ptrdiff_t first, ptrdiff_t las
                 1);
 }
 
-/* The largest entry; of those that differ by rounding only, the one with the smallest place. */
-static ptrdiff_t largest_entry(ptrdiff_t n, const double *diag, const ptrdiff_t *place)
+/* Returns the index of the largest of n entries; of those that differ by rounding only, the one
+ * with the smallest place (NULL: index). */
+static ptrdiff_t find_largest_entry(ptrdiff_t n, const double *diag, const ptrdiff_t *place)
 {
     static const double EQUAL = 1e-10;
     ptrdiff_t p = 0;
@@ -78,7 +79,7 @@ kn_status kn_pivoted_chol(kn_ctx *ctx, double *diag, const ptrdiff_t *place, kn_
     left = trace;
     *rank = 0;
     while (*rank < L.cols && *rank < n && left > tol * trace) {
-        ptrdiff_t k = *rank, p = largest_entry(n, diag, place);
+        ptrdiff_t k = *rank, p = find_largest_entry(n, diag, place);
         if (!(diag[p] > 0))
             break;
         double *l = kn_col(L, k), scale = 1.0 / sqrt(diag[p]);
@@ -138,7 +139,8 @@ typedef struct solving {
     kn_mat B;
 } solving;
 
-/* Solves columns from to to - 1 of B in place with the band Cholesky factor. */
+/* Parallel task (self: solving): solves columns from .. to - 1 of B in place with the band
+ * Cholesky factor. */
 static void solve_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 {
     const solving *s = self;
@@ -157,7 +159,8 @@ void kn_band_solve(kn_ctx *ctx, const kn_band *factor, kn_mat B)
 
 /* ---- QR by dgeqrf and dorgqr ----------------------------------------------------------------- */
 
-static ptrdiff_t work_size(ptrdiff_t p)
+/* Returns the doubles of work space of dgeqrf and dorgqr for p columns. */
+static ptrdiff_t count_work(ptrdiff_t p)
 {
     enum { BLOCK = 64 }; /* at least the block size of LAPACK */
     return BLOCK * (p > 0 ? p : 1);
@@ -168,12 +171,12 @@ kn_status kn_qr(kn_ctx *ctx, kn_mat *A, kn_mat R)
     kn_status status;
     ptrdiff_t n = A->rows, p = A->cols, k = n < p ? n : p;
     double *tau = NULL, *work = NULL;
-    if (n > INT_MAX || A->ld > INT_MAX || work_size(p) > INT_MAX)
+    if (n > INT_MAX || A->ld > INT_MAX || count_work(p) > INT_MAX)
         return kn_fail(ctx, KN_ERR_SHAPE, "orthonormal columns of %td x %td", n, p);
     lapack_int rows = (lapack_int)n, cols = (lapack_int)p, ld = (lapack_int)A->ld;
-    lapack_int lowest = (lapack_int)k, size = (lapack_int)work_size(p), info = 0;
+    lapack_int lowest = (lapack_int)k, size = (lapack_int)count_work(p), info = 0;
     KN_TRY(kn_alloc_d(ctx, k, &tau));
-    KN_TRY(kn_alloc_d(ctx, work_size(p), &work));
+    KN_TRY(kn_alloc_d(ctx, count_work(p), &work));
     for (ptrdiff_t j = 0; j < p; j++)
         for (ptrdiff_t i = 0; i < n; i++)
             if (!isfinite(kn_at(*A, i, j)))
@@ -205,6 +208,6 @@ void kn_qr_need(kn_mem_plan *r, kn_mem_category category, ptrdiff_t n, ptrdiff_t
 {
     kn_mem_usage mark = r->now;
     kn_plan_alloc_d(r, category, n < p ? n : p, 1);
-    kn_plan_alloc_d(r, category, work_size(p), 1);
+    kn_plan_alloc_d(r, category, count_work(p), 1);
     kn_plan_free_to(r, mark);
 }

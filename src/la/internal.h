@@ -15,7 +15,8 @@ typedef struct kn_tiles {
     ptrdiff_t rows, cols, depth;
 } kn_tiles;
 
-/* Tiles of a general product. */
+/* Returns how an m x n product with inner dimension k is split: tiles of C, or chunks of k.
+ * Depends on the sizes alone. */
 kn_tiles kn_tiles_gemm(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k);
 
 /* Tiles of the lower triangle of C (n x n): rows = cols = q, and q^2 pieces of equal work, since

@@ -16,44 +16,53 @@ typedef enum kn_trans { KN_N, KN_T } kn_trans; /* op(A) = A or A' */
  * thread, which must be a worker of kn_la_parallel; such a worker must not pass a context. Sizes
  * that do not match are a programming error (assert). */
 
-/* C = alpha op(A) op(B) + beta C */
+/* Computes C = alpha op(A) op(B) + beta C, op by ta and tb: KN_N as it is, KN_T transposed. ctx
+ * NULL: inside kn_la_parallel, in one call. The same bits for any number of threads. */
 void kn_gemm(kn_ctx *ctx, double alpha, kn_trans ta, kn_mat A, kn_trans tb, kn_mat B, double beta,
              kn_mat C);
 
-/* C = alpha A A' + beta C (KN_N) or alpha A' A + beta C (KN_T), lower triangle. */
+/* Computes C = alpha A A' + beta C (KN_N) or alpha A' A + beta C (KN_T), lower triangle. ctx
+ * NULL: inside kn_la_parallel. */
 void kn_syrk(kn_ctx *ctx, double alpha, kn_trans ta, kn_mat A, double beta, kn_mat C);
 
-/* The same two in float32: twice as fast, relative rounding 6e-8 per operation. */
+/* Computes kn_gemm in float32: twice as fast, relative rounding 6e-8 per operation. */
 void kn_gemm_f32(kn_ctx *ctx, float alpha, kn_trans ta, kn_fmat A, kn_trans tb, kn_fmat B,
                  float beta, kn_fmat C);
+/* Computes kn_syrk in float32: twice as fast, relative rounding 6e-8 per operation. */
 void kn_syrk_f32(kn_ctx *ctx, float alpha, kn_trans ta, kn_fmat A, float beta, kn_fmat C);
 
-/* B = B op(L)^-1 (right) or op(L)^-1 B (left), in place, L lower triangular. */
+/* Solves in place B <- B op(L)^-1, L lower triangular. ctx NULL: inside kn_la_parallel. */
 void kn_trsm_right(kn_ctx *ctx, kn_trans t, kn_mat L, kn_mat B);
+/* Solves in place B <- op(L)^-1 B, L lower triangular. ctx NULL: inside kn_la_parallel. */
 void kn_trsm_left(kn_ctx *ctx, kn_trans t, kn_mat L, kn_mat B);
 
-void kn_mirror(kn_mat A); /* upper triangle = lower triangle */
+/* Copies the lower triangle of the square A to its upper triangle. */
+void kn_mirror(kn_mat A);
 
 /* A = U diag(w) U', w[n] ascending. A (lower triangle) is replaced by U. dsyevd; dsyevr from
  * n = 32767, where dsyevd's 32-bit workspace size overflows. Above n = 256 it runs on the threads
  * of the BLAS, and the last bits change with their number. KN_ERR_NUMERIC if A is not finite or
  * LAPACK does not converge, KN_ERR_SHAPE if A is not square or too large. */
 kn_status kn_eig(kn_ctx *ctx, kn_mat A, double *w);
-/* As kn_eig on one thread for any size: the same bits for any number of threads. */
+/* Solves the same problem as kn_eig, on one thread for any size: the same bits for any number of
+ * threads. */
 kn_status kn_eig_reproducible(kn_ctx *ctx, kn_mat A, double *w);
 
-/* Generalised eigenproblem of C (positive semidefinite) and S (positive definite): W'S W = I,
- * W'C W = diag(c), c ascending and >= 0, Q = S W = W^-T, so that C = Q diag(c) Q', S = Q Q';
- * log_det = ln|S|. Lower triangles are read; both matrices are overwritten. dpotrf, two triangular
- * solves, dsyevd. KN_ERR_NUMERIC if S is not positive definite, and as kn_eig. */
+/* Outputs of kn_eig_generalized, allocated by the caller. */
 typedef struct kn_eig_generalized_out {
-    kn_mat W, Q; /* n x n */
-    double *c;   /* n */
-    double *log_det;
+    kn_mat W, Q;     /* n x n  vectors; S W */
+    double *c;       /* n  values, ascending */
+    double *log_det; /* ln|S| */
 } kn_eig_generalized_out;
+
+/* Solves the generalised eigenproblem of C (positive semidefinite) and S (positive definite), n x
+ * n: W'S W = I, W'C W = diag(c), c >= 0, Q = S W = W^-T, so that C = Q diag(c) Q', S = Q Q'. Lower
+ * triangles are read; both matrices are overwritten. dpotrf, two triangular solves, dsyevd.
+ * KN_ERR_NUMERIC if S is not positive definite, and as kn_eig. */
 kn_status kn_eig_generalized(kn_ctx *ctx, kn_mat C, kn_mat S, const kn_eig_generalized_out *out);
 
-/* Is A (lower triangle, overwritten) finite and positive definite? n^3/3 flops. */
+/* Returns whether A (n x n, lower triangle, overwritten) is finite and positive definite. n^3/3
+ * flops. */
 bool kn_is_positive(kn_ctx *ctx, kn_mat A);
 
 enum { KN_CHOL_ONE_THREAD = 512 }; /* up to this size a Cholesky factor takes 1 ms, on one thread */
@@ -82,8 +91,10 @@ kn_status kn_pivoted_chol(kn_ctx *ctx, double *diag, const ptrdiff_t *place, kn_
                           void *self, double tol, kn_mat L, ptrdiff_t *pivot, ptrdiff_t *rank,
                           double *residual);
 
-/* Memory plan of the work space of kn_eig (n x n) and kn_qr (n x p); temporary. */
+/* Predicts in plan r the memory of the work space of kn_eig for size n: only the peak rises. */
 void kn_eig_need(kn_mem_plan *r, kn_mem_category category, ptrdiff_t n);
+/* Predicts in plan r the memory of the work space of kn_qr for an n x p matrix: only the peak
+ * rises. */
 void kn_qr_need(kn_mem_plan *r, kn_mem_category category, ptrdiff_t n, ptrdiff_t p);
 
 /* ---- band matrices --------------------------------------------------------------------------- */
@@ -115,7 +126,8 @@ static inline double *kn_band_at(const kn_band *b, ptrdiff_t i, ptrdiff_t j)
 /* Replaces the band by its Cholesky factor L. `what` names the matrix in the message.
  * KN_ERR_NUMERIC if it is not positive definite. */
 kn_status kn_band_chol(kn_ctx *ctx, kn_band *band, const char *what);
-/* B <- (L L')^-1 B, n x k, columns in parallel on the context's threads. */
+/* Computes B <- (L L')^-1 B (n x k) in place with the factor of kn_band_chol, columns in
+ * parallel on the context's threads. */
 void kn_band_solve(kn_ctx *ctx, const kn_band *factor, kn_mat B);
 
 #endif

@@ -36,14 +36,16 @@ static void before_fork(void)
     blas.served++;
 }
 
+/* Handler in the parent after a fork: releases the lock that before_fork keeps. */
 static void after_fork(void)
 {
     pthread_cond_broadcast(&blas.changed);
     pthread_mutex_unlock(&blas.lock);
 }
 
-/* The child has no waiting threads: tickets start again. */
-static void in_child(void)
+/* Handler in the child after a fork: new lock, and tickets start again, because no thread waits
+ * there. */
+static void reset_in_child(void)
 {
     pthread_mutex_init(&blas.lock, NULL);
     pthread_cond_init(&blas.changed, NULL);
@@ -51,16 +53,17 @@ static void in_child(void)
     blas.running = inside;
 }
 
-/* Registered after the handlers of OpenBLAS: "before" handlers run in reverse order, so ours is
- * called first. */
+/* Registers the handlers of forks, once, after those of OpenBLAS: "before" handlers run in
+ * reverse order, so ours is called first. */
 static void watch_forks(void)
 {
-    pthread_atfork(before_fork, after_fork, in_child);
+    pthread_atfork(before_fork, after_fork, reset_in_child);
 }
 
 /* ---- sections ------------------------------------------------------------------------------- */
 
-/* Is it this ticket's turn, and is the BLAS free or used by sections of one thread, like this? */
+/* Returns whether it is this ticket's turn, and the BLAS is free or used by sections of one
+ * thread, like this. */
 static bool may_begin(unsigned long ticket, int threads)
 {
     bool shared = threads == 1 && blas.threads == 1;
@@ -108,7 +111,8 @@ typedef struct loop {
     void *self;
 } loop;
 
-/* Marks the worker thread as inside the section of the thread that started it. */
+/* Worker function of kn_la_parallel (self: loop): runs items first .. last - 1 with this worker
+ * marked as inside the section of the thread that started it. */
 static void run_inside(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
     loop *l = self;
@@ -148,7 +152,7 @@ const char *kn_la_config(void)
     return openblas_get_config();
 }
 
-/* Does this kernel set use neither AVX2 nor AVX-512? */
+/* Returns whether this kernel set uses neither AVX2 nor AVX-512. */
 static int is_old(const char *core)
 {
     static const char *const old[] = {"Prescott",  "Core2",       "Penryn",    "Dunnington",

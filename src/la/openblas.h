@@ -21,18 +21,23 @@
  * openblas_set_num_threads_local (0.3.27) does not replace the lock: in a build with POSIX threads
  * it sets the count of the process too. */
 
-/* Begin and end a section of this thread. Sections must not be nested, and code inside must not
- * wait for a section of another thread (deadlock). */
+/* Begins a section of this thread in which BLAS calls use `threads` threads; waits for its turn.
+ * Sections must not be nested, and code inside must not wait for a section of another thread
+ * (deadlock). */
 void kn_blas_begin(int threads);
+/* Ends the section of this thread; the last one restores the thread count of the BLAS. */
 void kn_blas_end(void);
-bool kn_blas_inside(void); /* is this thread in a section, or a worker of kn_la_parallel? */
+/* Returns whether this thread is in a section, or is a worker of kn_la_parallel. */
+bool kn_blas_inside(void);
 
 /* Parallel loop (kn_parallel_workers) whose items call the functions of la.h with ctx NULL, inside
  * one section of one thread: many small products run in parallel, each on its worker, instead of
  * each being split over threads. The same bits for any number of threads. Not to be nested. */
 void kn_la_parallel(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_worker_fn fn, void *self);
+/* Runs the loop of kn_la_parallel, but stops at the next chunk after kn_cancel and returns
+ * KN_ERR_CANCELLED; see kn_parallel_or_stop. */
 kn_status kn_la_parallel_or_stop(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_worker_fn fn,
-                                 void *self); /* see kn_parallel_or_stop */
+                                 void *self);
 
 /* ---- kernel set ------------------------------------------------------------------------------ */
 
@@ -40,8 +45,11 @@ kn_status kn_la_parallel_or_stop(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_w
  * OpenBLAS older than the processor falls back to SSE3 kernels, a quarter of the speed; only the
  * environment variable OPENBLAS_CORETYPE, set before the library loads, changes that. */
 
-const char *kn_la_core(void);        /* "Zen", "SkylakeX", "Prescott", ... */
-const char *kn_la_better_core(void); /* better value for OPENBLAS_CORETYPE; NULL: none */
-const char *kn_la_config(void);      /* version and build of OpenBLAS */
+/* Returns the name of the kernel set that OpenBLAS uses: "Zen", "SkylakeX", "Prescott", ... */
+const char *kn_la_core(void);
+/* Returns a better value for OPENBLAS_CORETYPE on this processor; NULL: none. */
+const char *kn_la_better_core(void);
+/* Returns version and build of OpenBLAS as a text. */
+const char *kn_la_config(void);
 
 #endif

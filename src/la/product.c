@@ -17,25 +17,21 @@ enum { LONG = 4 };            /* k is long if it is at least this many times m a
 enum { MAX_PARTS = 1 << 21 }; /* elements of partial products: 16 MB of doubles */
 enum { UNIT = 16 };           /* parts are multiples of it, as the BLAS kernels prefer */
 
-/* Number of pieces for a product of `flops` flops. Starting a thread takes 20-60 us, the time of
- * 1e6 flops: small products get few pieces, large ones enough for many threads. */
+/* Returns the number of pieces for a product of `flops` flops. Starting a thread takes 20-60 us,
+ * the time of 1e6 flops: small products get few pieces, large ones enough for many threads. */
 static ptrdiff_t count_pieces(double flops)
 {
     return flops < 1e7 ? 1 : flops < 2e8 ? 4 : flops < 1e9 ? 8 : flops < 1e10 ? 16 : 64;
 }
 
-static ptrdiff_t min_size(ptrdiff_t a, ptrdiff_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Number of chunks of k, 1 if C is too large or k too short to split. */
+/* Returns the number of chunks, at most `wanted`, into which the inner dimension k of an m x n
+ * product is split; 1 if C is too large or k too short to split. */
 static ptrdiff_t count_chunks(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, ptrdiff_t wanted)
 {
     if (wanted == 1 || k / LONG < m || k / LONG < n)
         return 1;
-    ptrdiff_t fit = min_size(k / MIN_DEPTH, MAX_PARTS / n / m);
-    return fit >= 4 ? min_size(wanted, fit) : 1;
+    ptrdiff_t fit = kn_min_size(k / MIN_DEPTH, MAX_PARTS / n / m);
+    return fit >= 4 ? kn_min_size(wanted, fit) : 1;
 }
 
 /* Halves the longer side of the tiles until there are enough. The width counts twice, because tiles
@@ -77,14 +73,14 @@ ptrdiff_t kn_tiles_trsm(ptrdiff_t length, ptrdiff_t n)
 ptrdiff_t kn_tiles_at(ptrdiff_t length, ptrdiff_t parts, ptrdiff_t p)
 {
     ptrdiff_t units = length / UNIT + (length % UNIT > 0);
-    return min_size(units * p / parts * UNIT, length);
+    return kn_min_size(units * p / parts * UNIT, length);
 }
 
 /* ---- products -------------------------------------------------------------------------------- */
 
 enum { WIDEST = 1 << 30 }; /* largest size: the sum of two still fits the integers of the BLAS */
 
-/* Converts a size to a BLAS integer. */
+/* Converts a size to a BLAS integer; asserts that it fits. */
 static int to_blas_int(ptrdiff_t n)
 {
     assert(n >= 0 && n <= WIDEST);
@@ -119,12 +115,13 @@ typedef struct product {
     void *parts; /* m x n for each chunk of k; NULL: not split along k */
 } product;
 
+/* Returns the bytes of an element of the product: 4 or 8. */
 static size_t element_size(const product *p)
 {
     return p->single ? sizeof(float) : sizeof(double);
 }
 
-/* Address of element (i, j) of op(A). */
+/* Returns the address of element (i, j) of op(A). */
 static const void *factor_element(const product *p, factor A, ptrdiff_t i, ptrdiff_t j)
 {
     ptrdiff_t at = A.t == KN_N ? i + j * A.ld : j + i * A.ld;
@@ -136,7 +133,8 @@ typedef struct piece {
     ptrdiff_t i, m, j, n, l, k;
 } piece;
 
-/* Compute one piece; C is its destination, in the result or among the parts. */
+/* Computes C = alpha op(A) op(B) + beta C for one piece w of a general product, in the product's
+ * precision; C (leading dimension ldc) is its destination, in the result or among the parts. */
 static void gemm_piece(const product *p, piece w, double beta, void *C, ptrdiff_t ldc)
 {
     int m = to_blas_int(w.m), n = to_blas_int(w.n), k = to_blas_int(w.k), ld = to_blas_int(ldc);
@@ -150,7 +148,8 @@ static void gemm_piece(const product *p, piece w, double beta, void *C, ptrdiff_
                     p->alpha, a, lda, b, ldb, beta, C, ld);
 }
 
-/* C = alpha op(A) op(A)' + beta C for one piece, lower triangle, in the product's precision. */
+/* Computes C = alpha op(A) op(A)' + beta C for one piece w of a symmetric product, lower
+ * triangle, in the product's precision; C (leading dimension ldc): its destination. */
 static void syrk_piece(const product *p, piece w, double beta, void *C, ptrdiff_t ldc)
 {
     int n = to_blas_int(w.n), k = to_blas_int(w.k), lda = to_blas_int(p->A.ld),
@@ -171,13 +170,14 @@ typedef struct job {
     piece_fn whole; /* gemm_piece or syrk_piece, for all of C */
 } job;
 
+/* Returns the address of element (i, j) of C. */
 static void *result_element(const product *p, ptrdiff_t i, ptrdiff_t j)
 {
     return (char *)p->C.data + (size_t)(i + j * p->C.ld) * element_size(p);
 }
 
-/* Computes tiles tile to end - 1 of the result, numbered by columns; each over the whole inner
- * dimension. */
+/* Parallel task (self: job): computes tiles tile .. end - 1 of the result, numbered by columns,
+ * each over the whole inner dimension. */
 static void gemm_tiles(void *self, int worker, ptrdiff_t tile, ptrdiff_t end)
 {
     (void)worker;
@@ -193,8 +193,9 @@ static void gemm_tiles(void *self, int worker, ptrdiff_t tile, ptrdiff_t end)
     }
 }
 
-/* Piece (r, c) of q x q: block (r, r) if r = c; the left half of block (r, c) if r > c; the right
- * half of block (c, r) if r < c. */
+/* Parallel task (self: job): computes pieces tile .. end - 1 of a lower triangle. Piece (r, c)
+ * of q x q: block (r, r) if r = c; the left half of block (r, c) if r > c; the right half of
+ * block (c, r) if r < c. */
 static void syrk_tiles(void *self, int worker, ptrdiff_t tile, ptrdiff_t end)
 {
     (void)worker;
@@ -215,7 +216,8 @@ static void syrk_tiles(void *self, int worker, ptrdiff_t tile, ptrdiff_t end)
     }
 }
 
-/* The partial products of chunks of the inner dimension. */
+/* Parallel task (self: job): computes the partial products of chunks chunk .. end - 1 of the
+ * inner dimension, into p->parts. */
 static void multiply_chunks(void *self, int worker, ptrdiff_t chunk, ptrdiff_t end)
 {
     (void)worker;
@@ -246,8 +248,8 @@ static void multiply_chunks(void *self, int worker, ptrdiff_t chunk, ptrdiff_t e
         }                                                                                          \
     }
 
-/* Adds the partial products of all depth chunks to columns first to last - 1 of C, in fixed
- * order. */
+/* Parallel task (self: job): adds the partial products of all chunks to columns first .. last -
+ * 1 of C, in fixed order. */
 static void add_parts(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     const job *b = self;
@@ -285,12 +287,14 @@ static void run_product(kn_ctx *ctx, product *p, piece_fn whole, kn_worker_fn ti
     }
 }
 
+/* Chooses the tiles of a general product and computes it. */
 static void run_gemm(kn_ctx *ctx, product *p)
 {
     p->tiles = kn_tiles_gemm(p->C.rows, p->C.cols, p->k);
     run_product(ctx, p, gemm_piece, gemm_tiles);
 }
 
+/* Chooses the tiles of a symmetric product (lower triangle of C) and computes it. */
 static void run_syrk(kn_ctx *ctx, product *p)
 {
     assert(p->C.rows == p->C.cols);
@@ -365,7 +369,8 @@ typedef struct solve {
     ptrdiff_t parts; /* into which the rows (right) or columns (left) of B are split */
 } solve;
 
-/* Solves rows (right side) or columns (left side) of B of parts first to end - 1 with dtrsm. */
+/* Parallel task (self: solve): solves rows (right side) or columns (left side) of B of parts
+ * first .. end - 1 with dtrsm. */
 static void solve_parts(void *self, int worker, ptrdiff_t first, ptrdiff_t end)
 {
     (void)worker;
@@ -379,8 +384,8 @@ static void solve_parts(void *self, int worker, ptrdiff_t first, ptrdiff_t end)
                 B.data, to_blas_int(B.ld));
 }
 
-/* Triangular solve in place, B = L^-T/-1 B or B L^-T/-1, in parallel over parts of B; ctx NULL: in
- * one call. */
+/* Solves a triangular system in place, op(L)^-1 B (left) or B op(L)^-1 (right), in parallel over
+ * parts of B; ctx NULL: in one call. */
 static void run_trsm(kn_ctx *ctx, CBLAS_SIDE side, kn_trans t, kn_mat L, kn_mat B)
 {
     bool right = side == CblasRight;

@@ -64,9 +64,9 @@ static void log_vectors(ptrdiff_t n, double *x)
         x[i] = log(x[i]);
 }
 
-/* The vector functions and the scalar ones for the rest of a loop differ in the last bit, so the
- * rest is padded to a whole vector. */
-static void by_vectors(void (*apply)(ptrdiff_t n, double *x), ptrdiff_t n, double *x)
+/* Applies a vectorised function to n values x in place. The vector functions and the scalar ones
+ * for the rest of a loop differ in the last bit, so the rest is padded to a whole vector. */
+static void apply_to_vectors(void (*apply)(ptrdiff_t n, double *x), ptrdiff_t n, double *x)
 {
     double last[VECTOR];
     ptrdiff_t left = n % VECTOR, whole = n - left;
@@ -82,12 +82,12 @@ static void by_vectors(void (*apply)(ptrdiff_t n, double *x), ptrdiff_t n, doubl
 
 void kn_vec_exp(ptrdiff_t n, double *x)
 {
-    by_vectors(exp_vectors, n, x);
+    apply_to_vectors(exp_vectors, n, x);
 }
 
 void kn_vec_log(ptrdiff_t n, double *x)
 {
-    by_vectors(log_vectors, n, x);
+    apply_to_vectors(log_vectors, n, x);
 }
 
 KN_CLONES
@@ -136,20 +136,22 @@ static void add_loss(ptrdiff_t n, const double *e, const double *v, double noise
 {
 #pragma omp simd
     for (ptrdiff_t i = 0; i < n; i++) {
-        double s2 = noise + v[i];
-        loss[i] += 0.5 * e[i] * e[i] / s2;
+        double s2 = noise + v[i], half = 0.5 * e[i] * e[i] / s2;
+        loss[i] += half < 0.5 * KN_LOSS_Z2_MAX ? half : 0.5 * KN_LOSS_Z2_MAX;
         product[i] *= s2;
     }
 }
 
 KN_CLONES
-/* The same for a variance that is noise alone. */
+/* Adds e^2 / (2 noise) to loss, and multiplies noise into product, for n residuals with the same
+ * variance. */
 static void add_loss_of_noise(ptrdiff_t n, const double *e, double noise, double *loss,
                               double *product)
 {
 #pragma omp simd
     for (ptrdiff_t i = 0; i < n; i++) {
-        loss[i] += 0.5 * e[i] * e[i] / noise;
+        double half = 0.5 * e[i] * e[i] / noise;
+        loss[i] += half < 0.5 * KN_LOSS_Z2_MAX ? half : 0.5 * KN_LOSS_Z2_MAX;
         product[i] *= noise;
     }
 }

@@ -93,6 +93,8 @@ static const field FURTHER[] = {
     {"missing.share", AT(missing.proportion), F_REAL, NULL},
     {"missing.responses_out", AT(missing.responses_out), F_SIZE, NULL},
     {"missing.people_out", AT(missing.participants_out), F_SIZE, NULL},
+    {"missing.outliers", AT(missing.outliers), F_SIZE, NULL},
+    {"missing.outlying_people", AT(missing.outlying_participants), F_SIZE, NULL},
     {"missing.rounds", AT(missing.rounds), F_INT, NULL},
     {"missing.P_fill", AT(missing.components), F_SIZE, NULL},
     {"missing.rms_change", AT(missing.rms_change), F_REAL, NULL},

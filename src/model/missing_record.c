@@ -91,15 +91,17 @@ static void to_json(void *self, const char *column, const char *level, double va
 json_t *kn_missing_record_to_json(const kn_model *m)
 {
     const kn_missing_record *r = &m->info.missing;
-    if (r->cells == 0 && r->responses_out == 0 && r->participants_out == 0)
+    if (r->cells == 0 && r->responses_out == 0 && r->participants_out == 0 &&
+        r->outlying_participants == 0)
         return NULL;
     json_t *j =
-        json_pack("{s:I s:I s:o s:I s:I s:i s:I s:o s:{} s:{}}", "cells", (json_int_t)r->cells,
-                  "responses", (json_int_t)r->responses, "share", kn_json_number(r->proportion),
-                  "responses_out", (json_int_t)r->responses_out, "people_out",
-                  (json_int_t)r->participants_out, "rounds", r->rounds, "P_fill",
-                  (json_int_t)r->components, "rms_change", kn_json_number(r->rms_change),
-                  "share_by_level", "correlation");
+        json_pack("{s:I s:I s:o s:I s:I s:I s:I s:i s:I s:o s:{} s:{}}", "cells",
+                  (json_int_t)r->cells, "responses", (json_int_t)r->responses, "share",
+                  kn_json_number(r->proportion), "responses_out", (json_int_t)r->responses_out,
+                  "people_out", (json_int_t)r->participants_out, "outliers",
+                  (json_int_t)r->outliers, "outlying_people", (json_int_t)r->outlying_participants,
+                  "rounds", r->rounds, "P_fill", (json_int_t)r->components, "rms_change",
+                  kn_json_number(r->rms_change), "share_by_level", "correlation");
     if (j)
         visit_levels(m, to_json, j);
     return j;
@@ -127,6 +129,8 @@ static kn_status from_json(kn_ctx *ctx, const char *file, const json_t *json,
                  read_count(json, "responses", &out->responses) &&
                  read_count(json, "responses_out", &out->responses_out) &&
                  read_count(json, "people_out", &out->participants_out) &&
+                 read_count(json, "outliers", &out->outliers) &&
+                 read_count(json, "outlying_people", &out->outlying_participants) &&
                  read_count(json, "rounds", &rounds) &&
                  read_count(json, "P_fill", &out->components) && rounds < 1000;
     if (!sound)

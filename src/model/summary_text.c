@@ -401,6 +401,14 @@ static void add_fit(text *t, const kn_model *m)
     const json_t *inputs = json_object_get(fit, "inputs");
     const char *command = json_string_value(json_object_get(fit, "command")), *key;
     size_t k;
+    const char *understood = json_string_value(json_object_get(fit, "understood"));
+    if (understood)
+        append_text(t, "what fit understood:\n");
+    for (const char *at = understood; at && *at; at += *at == '\n') {
+        size_t n = strcspn(at, "\n");
+        append_text(t, "  %.*s\n", (int)n, at);
+        at += n;
+    }
     if (command)
         append_text(t, "fitted by: %s\n", command);
     json_object_foreach(json_object_get(fit, "hashes"), key, value) if (json_is_string(value))

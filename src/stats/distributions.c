@@ -39,11 +39,13 @@ double kn_gamma_cdf(double a, double x)
     return 1 - front * f;
 }
 
+/* Returns P(X <= x) of the chi-squared distribution with nu degrees of freedom. */
 static double chi2_cdf(double x, double nu)
 {
     return kn_gamma_cdf(nu / 2, x / 2);
 }
 
+/* Returns the density at x of the chi-squared distribution with nu degrees of freedom. */
 static double chi2_density(double x, double nu)
 {
     return exp((nu / 2 - 1) * log(x / 2) - x / 2 - lgamma(nu / 2)) / 2;

@@ -10,8 +10,8 @@
 
 /* Gamma, chi-squared and binomial distributions. */
 
-/* P(a, x), the regularised lower incomplete gamma function: the cumulative distribution function of
- * Gamma(a) at x. NaN unless a > 0 and x >= 0. */
+/* Returns P(a, x), the regularised lower incomplete gamma function: the cumulative distribution
+ * function of Gamma(a) at x. NaN unless a > 0 and x >= 0. */
 double kn_gamma_cdf(double a, double x);
 
 /* Quantile of the chi-squared distribution for p in [0, 1) with nu > 0 degrees of freedom, which
@@ -33,13 +33,17 @@ void kn_binomial_range(ptrdiff_t n, double q, double *low, double *high);
  *
  * With eight Bernoulli numbers the relative remainder is below 1e-16. NaN for x <= 0. */
 
-double kn_digamma(double x);  /* psi(x) */
-double kn_trigamma(double x); /* psi'(x) */
+/* Returns the digamma function psi(x) for x > 0, NaN for others. */
+double kn_digamma(double x);
+/* Returns the trigamma function psi'(x) for x > 0, NaN for others. */
+double kn_trigamma(double x);
 
 /* x with psi'(x) = v, by bisection of ln x between the bounds, to the last bit; psi' decreases from
  * infinity to 0. Returns the bound if the root is outside of them, NaN for NaN. */
 #define KN_TRIGAMMA_LOW  1e-3
 #define KN_TRIGAMMA_HIGH 1e7
+/* Returns x with psi'(x) = v, by bisection of ln x between the bounds, to the last bit; psi'
+ * decreases from infinity to 0. Returns the bound if the root is outside of them, NaN for NaN. */
 double kn_trigamma_inverse(double v);
 
 #endif

@@ -33,15 +33,16 @@ typedef struct kn_flag_counts {
     ptrdiff_t n, flagged; /* participants that count; the flagged ones of them */
 } kn_flag_counts;
 
-/* The flag of a participant, as the tables have it: 1 or 0 of participants with a p that are new to
- * the model and from a known site, of whom 5 % are flagged if they are healthy; NaN of others. */
+/* Returns the flag of a participant, as the tables have it: 1 or 0 if the participant has a
+ * p-value, is new to the model and from a known site (5 % of healthy ones are flagged), else
+ * NaN. */
 double kn_flag_of(const kn_flag_row *row);
 /* Adds a participant whose flag is known to counts[is_case]: the printed counts are those of the
  * table. */
 void kn_flag_count(const kn_flag_row *row, kn_flag_counts counts[2]);
 
-/* Expected proportion of flagged healthy participants if p is a rank among n reference values:
- * the largest multiple of 1/(n + 1) up to KN_FLAG_P; 0 below 19. */
+/* Returns the expected proportion of flagged healthy participants if p is a rank among n
+ * reference values: the largest multiple of 1/(n + 1) up to KN_FLAG_P; 0 below 19. */
 double kn_flag_rate(double n);
 
 #endif

@@ -10,7 +10,8 @@
 
 /* ---- distribution ---------------------------------------------------------------------------- */
 
-/* L(u, xi). log1p is accurate for small and large t = xi u; only xi = 0 needs the limit. */
+/* Returns L = ln(1 + xi u)/xi, u = (x - mu)/sigma, from which cdf = exp(-e^-L); +-inf outside
+ * the support. log1p is accurate for small and large t = xi u; only xi = 0 needs the limit. */
 static double reduce_value(kn_gev g, double x)
 {
     double u = (x - g.mu) / g.sigma, t = g.xi * u;
@@ -44,8 +45,8 @@ double kn_gev_upper(kn_gev g, double x)
     return -expm1(-exp(-reduce_value(g, x)));
 }
 
-/* x = mu + sigma (e^(xi L) - 1) / xi with L = -ln e, e = -ln cdf. */
-static double value_at(kn_gev g, double e)
+/* Returns x = mu + sigma (e^(xi L) - 1) / xi with L = -ln e, the value at which -ln cdf is e. */
+static double compute_value(kn_gev g, double e)
 {
     double L = -log(e);
     if (g.xi == 0)
@@ -55,12 +56,12 @@ static double value_at(kn_gev g, double e)
 
 double kn_gev_quantile(kn_gev g, double p)
 {
-    return p >= 0 && p <= 1 ? value_at(g, -log(p)) : NAN;
+    return p >= 0 && p <= 1 ? compute_value(g, -log(p)) : NAN;
 }
 
 double kn_gev_quantile_upper(kn_gev g, double p)
 {
-    return p >= 0 && p <= 1 ? value_at(g, -log1p(-p)) : NAN;
+    return p >= 0 && p <= 1 ? compute_value(g, -log1p(-p)) : NAN;
 }
 
 /* ---- maximum likelihood ---------------------------------------------------------------------- */
@@ -101,10 +102,11 @@ typedef struct point {
 
 typedef point (*profile_fn)(const sample *d, double s);
 
-/* Gumbel fit of y: tau - mean y + sum y w / sum w = 0 with w = e^(-y/tau). The left side increases
- * in tau, is negative at 0+ and not negative at mean y - min y: Newton's method inside this
- * bracket, bisection if a step leaves it. */
-static void gumbel_fit(const double *y, ptrdiff_t n, double *m, double *tau)
+/* Fits a Gumbel distribution (location *m, scale *tau) to y (n): solves tau - mean y + sum y w /
+ * sum w = 0 with w = e^(-y/tau). The left side increases in tau, is negative at 0+ and not
+ * negative at mean y - min y: Newton's method inside this bracket, bisection if a step leaves
+ * it. */
+static void fit_gumbel(const double *y, ptrdiff_t n, double *m, double *tau)
 {
     double mean = 0, lowest = y[0], lo = 0, hi, t;
     for (ptrdiff_t i = 0; i < n; i++) {
@@ -137,14 +139,14 @@ static void gumbel_fit(const double *y, ptrdiff_t n, double *m, double *tau)
     *m = lowest - t * log(sum_w / (double)n);
 }
 
-/* kappa at logit s of its position between lo and hi. */
-static double kappa_at(const sample *d, double s)
+/* Returns kappa at logit s of its position between d->lo and d->hi. */
+static double compute_kappa(const sample *d, double s)
 {
     double e = exp(-fabs(s)), share = e / (1 + e); /* from the nearer end: no cancellation */
     return s < 0 ? d->lo + (d->hi - d->lo) * share : d->hi - (d->hi - d->lo) * share;
 }
 
-/* Computes y for kappa; returns its sum. */
+/* Computes d->y = ln(1 + kappa x)/kappa of the n values x of the sample; returns their sum. */
 static double transform_values(const sample *d, double kappa)
 {
     double sum = 0;
@@ -156,33 +158,34 @@ static double transform_values(const sample *d, double kappa)
     return sum;
 }
 
-/* From (kappa, m, tau) back to the GEV parameters, with nll for sum e^-L = n, which holds at the
- * best m for any tau. */
-static point gev_of_gumbel(const sample *d, double kappa, double sum_y, double m, double tau)
+/* Converts (kappa, m, tau) of a Gumbel fit of y to GEV parameters, with the negative log
+ * likelihood for sum e^-L = n, which holds at the best m for any tau. */
+static point convert_gumbel(const sample *d, double kappa, double sum_y, double m, double tau)
 {
     double n = (double)d->n, nll = n * log(tau) + (sum_y - n * m) / tau + n + kappa * sum_y;
     double shift = fabs(kappa * m) < 1e-8 ? m : expm1(kappa * m) / kappa;
     return (point){nll, {kappa * tau, shift, tau * exp(kappa * m)}};
 }
 
-/* The best fit at kappa_at(s). */
+/* Returns the best GEV fit of the sample with kappa fixed by logit s (compute_kappa). */
 static point fit_at(const sample *d, double s)
 {
-    double kappa = kappa_at(d, s), sum_y = transform_values(d, kappa), m, tau;
-    gumbel_fit(d->y, d->n, &m, &tau);
-    return gev_of_gumbel(d, kappa, sum_y, m, tau);
+    double kappa = compute_kappa(d, s), sum_y = transform_values(d, kappa), m, tau;
+    fit_gumbel(d->y, d->n, &m, &tau);
+    return convert_gumbel(d, kappa, sum_y, m, tau);
 }
 
-/* The same with xi fixed at 1, that is tau = 1/kappa; only for kappa > 0. */
-static point profile_at_one(const sample *d, double s)
+/* Returns the best GEV fit with kappa fixed by logit s and xi fixed at 1, that is tau = 1/kappa;
+ * only for kappa > 0, else nll is infinite. */
+static point fit_at_one(const sample *d, double s)
 {
-    double kappa = kappa_at(d, s), sum_y, sum = 0;
+    double kappa = compute_kappa(d, s), sum_y, sum = 0;
     if (!(kappa > 0))
         return (point){.nll = INFINITY};
     sum_y = transform_values(d, kappa);
     for (ptrdiff_t i = 0; i < d->n; i++) /* e^(-y/tau) = 1 / (1 + kappa x) */
         sum += 1 / (1 + kappa * d->x[i]);
-    point p = gev_of_gumbel(d, kappa, sum_y, -log(sum / (double)d->n) / kappa, 1 / kappa);
+    point p = convert_gumbel(d, kappa, sum_y, -log(sum / (double)d->n) / kappa, 1 / kappa);
     p.gev.xi = 1; /* exactly; kappa (1/kappa) may be rounded */
     return p;
 }
@@ -194,9 +197,9 @@ typedef struct jet {
     double L, u, xi, uu, uxi, xixi;
 } jet;
 
-/* L = ln(1 + xi u) / xi and its first and second derivatives by u and xi; by a power series for
- * small xi u. */
-static jet reduced_jet(double u, double xi)
+/* Returns L = ln(1 + xi u) / xi and its first and second derivatives by u and xi; by a power
+ * series for small xi u. */
+static jet compute_jet(double u, double xi)
 {
     enum { TERMS = 16 };
     static const double SMALL = 0.05; /* SMALL^TERMS is below rounding */
@@ -220,9 +223,9 @@ static jet reduced_jet(double u, double xi)
     return j;
 }
 
-/* nll = n ln sigma + sum h, h = (1 + xi) L + e^-L, with gradient g and Hessian H in (mu, sigma,
- * xi). Returns INFINITY if a value is outside the support. */
-static double nll_derivatives(const sample *d, kn_gev p, double g[3], double H[3][3])
+/* Returns the negative log likelihood n ln sigma + sum h, h = (1 + xi) L + e^-L, of the sample,
+ * with gradient g and Hessian H in (mu, sigma, xi); INFINITY if a value is outside the support. */
+static double compute_nll(const sample *d, kn_gev p, double g[3], double H[3][3])
 {
     double n = (double)d->n, s = p.sigma, nll = n * log(s);
     double hu = 0, huu = 0, uhu = 0, uhuu = 0, u2huu = 0, hx = 0, hxx = 0, hux = 0, uhux = 0;
@@ -230,7 +233,7 @@ static double nll_derivatives(const sample *d, kn_gev p, double g[3], double H[3
         double u = (d->x[i] - p.mu) / s;
         if (!(1 + p.xi * u > 0))
             return INFINITY;
-        jet L = reduced_jet(u, p.xi);
+        jet L = compute_jet(u, p.xi);
         double e = exp(-L.L), f = 1 + p.xi - e; /* f = dh/dL */
         double h_u = f * L.u, h_uu = e * L.u * L.u + f * L.uu;
         double h_ux = (1 + e * L.xi) * L.u + f * L.uxi;
@@ -257,7 +260,7 @@ static double nll_derivatives(const sample *d, kn_gev p, double g[3], double H[3
     return nll;
 }
 
-/* inverse = H^-1 by a Cholesky factor; false if H is not positive definite. */
+/* Computes inverse = H^-1 (3 x 3) by a Cholesky factor; false if H is not positive definite. */
 static bool invert_hessian(double H[3][3], double inverse[3][3])
 {
     double L[3][3] = {{0}};
@@ -287,13 +290,13 @@ static bool invert_hessian(double H[3][3], double inverse[3][3])
     return true;
 }
 
-/* Newton's method with step halving from a point near the optimum. *excess = g' H^-1 g / 2, the
- * decrease of nll that is left; iterates until rounding stops it. cov = H^-1. False if it does not
+/* Improves *p, near the optimum, by Newton's method with step halving, until rounding stops it.
+ * *excess = g' H^-1 g / 2, the decrease of nll that is left; cov = H^-1. False if it does not
  * converge. */
-static bool newton_polish(const sample *d, point *p, double cov[3][3], double *excess)
+static bool polish_by_newton(const sample *d, point *p, double cov[3][3], double *excess)
 {
     double g[3], H[3][3], trial_g[3], trial_H[3][3];
-    double nll = nll_derivatives(d, p->gev, g, H);
+    double nll = compute_nll(d, p->gev, g, H);
     if (!isfinite(nll) || !invert_hessian(H, cov))
         return false;
     *excess = INFINITY;
@@ -312,7 +315,7 @@ static bool newton_polish(const sample *d, point *p, double cov[3][3], double *e
         for (;; scale *= 0.5) {
             q = (kn_gev){p->gev.xi + scale * move[2], p->gev.mu + scale * move[0],
                          p->gev.sigma + scale * move[1]};
-            trial = q.sigma > 0 ? nll_derivatives(d, q, trial_g, trial_H) : INFINITY;
+            trial = q.sigma > 0 ? compute_nll(d, q, trial_g, trial_H) : INFINITY;
             if (trial <= nll + 1e-13 * (fabs(nll) + (double)d->n) &&
                 invert_hessian(trial_H, trial_cov))
                 break;
@@ -331,8 +334,8 @@ static bool newton_polish(const sample *d, point *p, double cov[3][3], double *e
     return *excess < MAX_EXCESS;
 }
 
-/* Minimum of nll over s in [a, b] by golden section. */
-static point golden_section(const sample *d, profile_fn f, double a, double b)
+/* Returns the minimum of nll over s in [a, b] by golden section; f fits at a given s. */
+static point search_golden_section(const sample *d, profile_fn f, double a, double b)
 {
     static const double RATIO = 0.6180339887498949;
     double s = b - RATIO * (b - a), t = a + RATIO * (b - a);
@@ -350,19 +353,20 @@ static point golden_section(const sample *d, profile_fn f, double a, double b)
     return f(d, 0.5 * (a + b));
 }
 
-/* Logit s of grid point k. */
-static double grid_point(int k)
+/* Returns logit s of grid point k. */
+static double compute_grid_point(int k)
 {
     return GRID_END * (2.0 * k / (GRID - 1) - 1);
 }
 
-/* Is grid point k a local minimum of nll? */
+/* Returns whether grid point k is a local minimum of nll. */
 static bool is_valley(const point *p, int k)
 {
     return p[k].nll <= p[k - 1].nll && p[k].nll < p[k + 1].nll;
 }
 
-/* The best local maximum of the likelihood with xi > -1; false if there is none. */
+/* Finds the best local maximum of the likelihood with xi > -1, starting from the grid p: *best,
+ * its covariance and *excess; false if there is none. */
 static bool find_interior(const sample *d, const point *p, point *best, double cov[3][3],
                           double *excess)
 {
@@ -371,8 +375,9 @@ static bool find_interior(const sample *d, const point *p, point *best, double c
         double trial_cov[3][3], trial_excess;
         if (!is_valley(p, k) || p[k + 1].gev.xi <= -1)
             continue;
-        point q = golden_section(d, fit_at, grid_point(k - 1), grid_point(k + 1));
-        if (q.gev.xi <= -1 || !newton_polish(d, &q, trial_cov, &trial_excess) || q.gev.xi <= -1)
+        point q =
+            search_golden_section(d, fit_at, compute_grid_point(k - 1), compute_grid_point(k + 1));
+        if (q.gev.xi <= -1 || !polish_by_newton(d, &q, trial_cov, &trial_excess) || q.gev.xi <= -1)
             continue;
         if (found && q.nll >= best->nll)
             continue;
@@ -386,8 +391,8 @@ static bool find_interior(const sample *d, const point *p, point *best, double c
     return found;
 }
 
-/* The better of the maxima at xi = -1 and xi = 1, each only if the likelihood increases beyond that
- * bound; false if there is none. */
+/* Finds the better of the maxima at xi = -1 and xi = 1, each only if the likelihood increases
+ * beyond that bound; false if there is none. */
 static bool find_maximum_at_bounds(const sample *d, const point *p, point *best)
 {
     bool found = false;
@@ -403,10 +408,11 @@ static bool find_maximum_at_bounds(const sample *d, const point *p, point *best)
         return found;
     point r[GRID];
     for (k = 0; k < GRID; k++)
-        r[k] = profile_at_one(d, grid_point(k));
+        r[k] = fit_at_one(d, compute_grid_point(k));
     for (k = 1; k < GRID - 1; k++)
         if (is_valley(r, k) && (!found || r[k].nll < best->nll)) {
-            *best = golden_section(d, profile_at_one, grid_point(k - 1), grid_point(k + 1));
+            *best = search_golden_section(d, fit_at_one, compute_grid_point(k - 1),
+                                          compute_grid_point(k + 1));
             found = true;
         }
     return found;
@@ -439,9 +445,9 @@ static kn_status check_values(kn_ctx *ctx, const double *x, ptrdiff_t n)
     return KN_OK;
 }
 
-/* x = (value - centre) / unit, with the interval of kappa. The centre is the median, since a heavy
- * tail would move the mean, and with it the interval of kappa, away from the data; it is the mean
- * if half of the values equal the smallest or the largest. */
+/* Sets d->x = (x - centre) / unit and the interval of kappa. The centre is the median, since a
+ * heavy tail would move the mean, and with it the interval of kappa, away from the data; it is
+ * the mean if half of the values equal the smallest or the largest. */
 static void standardise_sample(sample *d, const double *x, double *centre, double *unit)
 {
     double smallest, largest, median, mean = 0;
@@ -475,7 +481,7 @@ kn_status kn_gev_fit(kn_ctx *ctx, const double *x, ptrdiff_t n, kn_gev_estimate 
     KN_TRY(kn_alloc_d(ctx, n, &d.y));
     standardise_sample(&d, x, &centre, &unit);
     for (int k = 0; k < GRID; k++)
-        grid[k] = fit_at(&d, grid_point(k));
+        grid[k] = fit_at(&d, compute_grid_point(k));
     if (find_interior(&d, grid, &best, cov, &out->excess)) {
         if (best.gev.xi > -0.5)
             out->se = (kn_gev){sqrt(cov[2][2]), unit * sqrt(cov[0][0]), unit * sqrt(cov[1][1])};

@@ -15,14 +15,19 @@ typedef struct kn_gev {
     double xi, mu, sigma; /* shape, location, scale > 0 */
 } kn_gev;
 
-/* Outside the support: density 0, log density -inf, cdf 0 or 1. NaN gives NaN. No formula subtracts
- * nearly equal numbers: both tails have full relative accuracy, also near xi = 0. */
+/* Returns the log density at x of the generalised extreme-value distribution g; -inf outside the
+ * support, NaN for NaN. No formula subtracts nearly equal numbers, also near xi = 0. */
 double kn_gev_log_pdf(kn_gev g, double x);
+/* Returns the density at x of g; 0 outside the support, NaN for NaN. */
 double kn_gev_pdf(kn_gev g, double x);
+/* Returns P(X <= x) for X ~ g; 0 or 1 outside the support, NaN for NaN. */
 double kn_gev_cdf(kn_gev g, double x);
-double kn_gev_upper(kn_gev g, double x);          /* 1 - cdf without cancellation */
-double kn_gev_quantile(kn_gev g, double p);       /* x with cdf(x) = p; NaN for p outside [0, 1] */
-double kn_gev_quantile_upper(kn_gev g, double p); /* x with 1 - cdf(x) = p */
+/* Returns P(X > x) for X ~ g, with full relative accuracy in the tail. */
+double kn_gev_upper(kn_gev g, double x);
+/* Returns x with cdf(x) = p; NaN for p outside [0, 1]. */
+double kn_gev_quantile(kn_gev g, double p);
+/* Returns x with 1 - cdf(x) = p; NaN for p outside [0, 1]. */
+double kn_gev_quantile_upper(kn_gev g, double p);
 
 /* ---- maximum likelihood ---------------------------------------------------------------------- */
 

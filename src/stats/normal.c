@@ -53,8 +53,8 @@ double kn_normal_central_quantile(double c)
     return x;
 }
 
-/* x >= 0.67 with ln(1 - Phi(x)) = log_p. */
-static double tail_quantile(double log_p)
+/* Returns x >= 0.67 with ln(1 - Phi(x)) = log_p, by Newton's method from the right of the root. */
+static double find_tail_quantile(double log_p)
 {
     double x = sqrt(-2 * log_p); /* 1 - Phi(x) < e^(-x^2/2): right of the root */
     for (int step = 0; step < NEWTON_STEPS && isfinite(x); step++) {
@@ -74,10 +74,10 @@ double kn_normal_upper_quantile_log(double log_p)
     if (!(log_p <= 0))
         return NAN;
     if (log_p <= QUARTER)
-        return tail_quantile(log_p);
+        return find_tail_quantile(log_p);
     double lower = -expm1(log_p); /* 1 - p */
     if (lower < 0.25)
-        return -tail_quantile(log(lower));
+        return -find_tail_quantile(log(lower));
     double c = 2 * lower - 1; /* P(|u| <= |x|), signed */
     return copysign(kn_normal_central_quantile(fabs(c)), c);
 }

@@ -12,16 +12,19 @@
 
 /* Values must not be NaN, except in kn_median_of. */
 
-void kn_sort(double *x, ptrdiff_t n); /* ascending */
+/* Sorts x (n) in place, ascending; x has no NaN. */
+void kn_sort(double *x, ptrdiff_t n);
 
 /* Rearranges x so that its k largest values are x[0 .. k-1], in any order. O(n): introspective
  * quickselect, which changes to a sort if partitions stay unbalanced. */
 void kn_select_largest(double *x, ptrdiff_t n, ptrdiff_t k);
 
-/* Number of values of the ascending x[0 .. n-1] below v, or with or_equal at most v. O(log n). */
+/* Returns the number of values of the ascending x[0 .. n-1] below v, or with or_equal at most v.
+ * O(log n). */
 ptrdiff_t kn_count_below(const double *x, ptrdiff_t n, double v, int or_equal);
 
-/* *median of the values of x[n] that are not NaN; NaN if there are none. O(n log n), in a copy. */
+/* Computes *median of the values of x[n] that are not NaN; NaN if there are none. O(n log n), in
+ * a copy. */
 kn_status kn_median_of(kn_ctx *ctx, const double *x, ptrdiff_t n, double *median);
 
 /* ---- summary by quantiles -------------------------------------------------------------------- */
@@ -48,7 +51,8 @@ typedef struct kn_quantiles {
 
 void kn_quantiles_clear(kn_quantiles *q); /* {0} is allowed */
 
-/* Summarises the finite values of x[n]. */
+/* Summarises the finite values of x[n] by knots, *out (owned by the caller), none of which is
+ * the value of a participant. */
 kn_status kn_quantiles_new(kn_ctx *ctx, const double *x, ptrdiff_t n, kn_quantiles *out);
 /* Number of knots K for n values. */
 static inline ptrdiff_t kn_quantiles_count(ptrdiff_t n)
@@ -56,8 +60,8 @@ static inline ptrdiff_t kn_quantiles_count(ptrdiff_t n)
     return n < 2 ? 0 : n < 6 ? 1 : n / 2 - 1 < KN_QUANTILES ? n / 2 - 1 : KN_QUANTILES;
 }
 
-/* x[q->n] = the values that stand for the original ones, ascending; NaN if there was one value.
- * whole: they are counts, so round to whole numbers >= 0. */
+/* Computes x[q->n], values that stand for the summarised ones, ascending; NaN if there was one
+ * value. whole: they are counts, so round to whole numbers >= 0. */
 void kn_quantiles_spread(const kn_quantiles *q, bool whole, double *x);
 
 #endif

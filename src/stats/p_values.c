@@ -64,20 +64,20 @@ kn_tail_p kn_tail_p_of(const kn_tail_p_reference *reference, double value, bool 
 
 /* ---- false discovery rate -------------------------------------------------------------------- */
 
-/* Two-sided p-value of |z| = a. */
-static double two_sided_p(double a)
+/* Returns the two-sided p-value of |z| = a under the standard normal distribution. */
+static double compute_two_sided_p(double a)
 {
     return 2 * kn_normal_upper(a);
 }
 
-/* Keeps the values of a[0 .. n-1] with p m <= n q, n the number kept, until all of them are kept.
- * Returns their number k. */
+/* Keeps the values |z| of a[0 .. n-1] with p m <= n q, n the number kept, until all of them are
+ * kept (Benjamini-Hochberg, m tests). Returns their number. */
 static ptrdiff_t keep_rejected(double *a, ptrdiff_t n, double m, double q)
 {
     for (;;) {
         ptrdiff_t kept = 0;
         for (ptrdiff_t i = 0; i < n; i++)
-            if (two_sided_p(a[i]) * m <= (double)n * q)
+            if (compute_two_sided_p(a[i]) * m <= (double)n * q)
                 a[kept++] = a[i];
         if (kept == n)
             return n;
@@ -85,7 +85,8 @@ static ptrdiff_t keep_rejected(double *a, ptrdiff_t n, double m, double q)
     }
 }
 
-/* work: the n values |z| above the threshold of a single test; every other p is above q. */
+/* Returns the FDR threshold of |z| at level q over `finite` tests. work: the n values |z| above
+ * the threshold of a single test; every other p is above q. */
 static kn_fdr find_threshold(double *work, ptrdiff_t n, ptrdiff_t finite, double q)
 {
     kn_fdr r = {.n = finite, .bar = INFINITY};
@@ -95,15 +96,16 @@ static kn_fdr find_threshold(double *work, ptrdiff_t n, ptrdiff_t finite, double
     return r;
 }
 
-/* Threshold of |z| for a single test, slightly lower: p decides about the values in between. */
-static double single_threshold(double q)
+/* Returns the threshold of |z| for a single test at level q, slightly lower: p decides about the
+ * values in between. */
+static double compute_single_threshold(double q)
 {
     return q < 1 ? -kn_normal_quantile(q / 2) - 1e-9 : 0;
 }
 
 kn_fdr kn_fdr_row(const float *z, ptrdiff_t T, double q, double *work)
 {
-    double bar = single_threshold(q);
+    double bar = compute_single_threshold(q);
     ptrdiff_t n = 0, finite = 0;
     for (ptrdiff_t j = 0; j < T; j++) {
         double a = fabs((double)z[j]);
@@ -124,6 +126,7 @@ typedef struct ranked {
     ptrdiff_t index; /* in the input */
 } ranked;
 
+/* Comparison for qsort: p-values in ascending order. */
 static int compare_ranked(const void *a, const void *b)
 {
     double x = ((const ranked *)a)->p, y = ((const ranked *)b)->p;

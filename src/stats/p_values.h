@@ -47,14 +47,17 @@ typedef struct kn_tail_p {
     kn_tail_p_note note;
 } kn_tail_p;
 
-/* Smallest p that a reference sample of so many units supports: 1/(2 (units + 1)). */
+/* Returns the smallest p that a reference sample of so many units (participants or groups)
+ * supports: 1/(2 (units + 1)). */
 double kn_tail_p_min(ptrdiff_t units);
-/* Smallest p that a new participant can get with this reference sample. */
+/* Returns the smallest p that a new participant can get with this reference sample. */
 double kn_tail_p_smallest(const kn_tail_p_reference *reference);
-/* Smallest p of a participant at none of the S training sites: 1/(S + 1). */
+/* Returns the smallest p of a participant at none of the S training sites: 1/(S + 1). */
 double kn_tail_p_min_unseen(int S);
 
-/* p-value of a value; member: it is one of the sorted values and is not compared with itself. */
+/* Returns the p-value of a value in the reference sample, by its GEV distribution or by rank,
+ * with a note on its accuracy; member: it is one of the sorted values and is not compared with
+ * itself. NaN for NaN. */
 kn_tail_p kn_tail_p_of(const kn_tail_p_reference *reference, double value, bool member);
 /* Raises p to `lowest`, with note `bound`, if it is below. */
 kn_tail_p kn_tail_p_bounded(kn_tail_p r, double lowest);
@@ -82,12 +85,13 @@ typedef struct kn_fdr {
     double bar;                   /* threshold: |z| >= bar is rejected; INFINITY if none is */
 } kn_fdr;
 
-/* FDR at level q of z[T], in which missing cells are not finite; work: T doubles. */
+/* Returns threshold and numbers of rejections, negative and positive, at FDR level q of one map
+ * z[T], in which missing cells are not finite; work: T doubles. */
 kn_fdr kn_fdr_row(const float *z, ptrdiff_t T, double q, double *work);
 
-/* adjusted[n] = adjusted p-values of p[n] (Benjamini & Hochberg 1995): min over k >= rank of
- * p_(k) m/k, at most 1, over the m values that are not NaN. NaN stays NaN. The arrays may be the
- * same. O(n log n). */
+/* Computes adjusted[n], the adjusted p-values of p[n] (Benjamini & Hochberg 1995): min over k >=
+ * rank of p_(k) m/k, at most 1, over the m values that are not NaN. NaN stays NaN. The arrays
+ * may be the same. O(n log n). */
 kn_status kn_fdr_adjust(kn_ctx *ctx, ptrdiff_t n, const double *p, double *adjusted);
 
 #endif

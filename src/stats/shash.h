@@ -22,7 +22,8 @@ typedef struct kn_shash_nodes {
     double w[KN_SHASH_NODES], asinh_u[KN_SHASH_NODES];
 } kn_shash_nodes;
 
-/* Computes weights and nodes. */
+/* Computes weights and nodes of the Gauss-Hermite rule by which mean and variance are
+ * integrated. */
 void kn_shash_nodes_init(kn_shash_nodes *nodes);
 
 /* The distribution of one response; a = 0, b = 1, loc = 0, sc = 1 is the normal one: z = zt. */
@@ -30,12 +31,17 @@ typedef struct kn_shash {
     double a, b, loc, sc;
 } kn_shash;
 
-/* The distribution at theta = (a, ln b). */
+/* Returns the SHASH distribution at theta = (a, ln b), with loc and sc such that it has mean 0
+ * and variance 1. */
 kn_shash kn_shash_at(const kn_shash_nodes *nodes, const double theta[2]);
-double kn_shash_forward(const kn_shash *shash, double zt);           /* z */
-double kn_shash_inverse(const kn_shash *shash, double z);            /* zt */
-double kn_shash_nll(const kn_shash *shash, double zt);               /* -ln density */
-void kn_shash_apply(const kn_shash *shash, ptrdiff_t n, double *zt); /* forward, in place */
+/* Returns z, the standard normal value of the SHASH value zt. */
+double kn_shash_forward(const kn_shash *shash, double zt);
+/* Returns zt, the SHASH value of the standard normal value z. */
+double kn_shash_inverse(const kn_shash *shash, double z);
+/* Returns -ln density of the distribution at zt. */
+double kn_shash_nll(const kn_shash *shash, double zt);
+/* Replaces n values zt by kn_shash_forward of them, vectorised. */
+void kn_shash_apply(const kn_shash *shash, ptrdiff_t n, double *zt);
 
 /* Sum of -ln density over n values as a function of theta, with its derivatives; {0}: empty. */
 typedef struct kn_shash_sums {
@@ -50,10 +56,14 @@ typedef struct kn_shash_point {
     double log_sc[6]; /* ln sc and its derivatives in that order */
 } kn_shash_point;
 
-/* The derivatives at theta = (a, ln b). */
+/* Returns the derivatives of q and ln sc by theta at theta = (a, ln b), for kn_shash_add. */
 kn_shash_point kn_shash_point_at(const kn_shash_nodes *nodes, const double theta[2]);
 
-/* Adds zt[n], without NaN, to the sums. About 20 ns per value: one exp and two logarithms. */
+/* Adds -ln density of the values zt[n], without NaN, and its derivatives by theta to the sums.
+ * About 20 ns per value: one exp and two logarithms. */
 void kn_shash_add(const kn_shash_point *at, ptrdiff_t n, const double *zt, kn_shash_sums *sums);
+/* The same without the value, which saves a logarithm. */
+void kn_shash_add_derivatives(const kn_shash_point *at, ptrdiff_t n, const double *zt,
+                              kn_shash_sums *sums);
 
 #endif

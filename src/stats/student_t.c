@@ -4,8 +4,10 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 
 #include "base/memory/alloc.h"
+#include "la/vec.h"
 #include "stats/normal.h"
 
 /* ---- incomplete beta function ---------------------------------------------------------------- */
@@ -18,7 +20,7 @@ enum { FRACTION_STEPS = 5000 };
  *     d_2m+1 = -(a+m)(a+b+m) x/((a+2m)(a+2m+1)),  d_2m = m (b-m) x/((a+2m-1)(a+2m))
  *
  * by Lentz's method; for x < (a+1)/(a+b+2) it takes some tens of steps. */
-static double beta_fraction(double a, double b, double x)
+static double compute_beta_fraction(double a, double b, double x)
 {
     double c = 1, d = 1 / (1 - (a + b) * x / (a + 1)), f = d;
     for (int m = 1; m < FRACTION_STEPS; m++) {
@@ -56,7 +58,7 @@ static double log_gamma_ratio(double a)
     return 0.5 * log(a) + series + shift;
 }
 
-/* ln(1 + z^2/nu), also where z^2 overflows. */
+/* Returns ln(1 + z^2/nu), also where z^2 overflows. */
 static double log1p_square(double z, double nu)
 {
     return fabs(z) < 1e100 ? log1p(z * z / nu) : 2 * log(fabs(z)) - log(nu);
@@ -67,9 +69,9 @@ typedef struct tails { /* of |z| */
     double central;    /* P(|t| <= |z|), NaN if the tail was computed directly */
 } tails;
 
-/* Logarithm of the tail beyond |z|, and the mass between -|z| and |z| if it is the more accurate,
- * else NaN, by the incomplete beta function; near 0 by the density. */
-static tails tails_of(double z, double nu)
+/* Returns the logarithm of P(t > |z|), t with nu degrees of freedom, and P(|t| <= |z|) if that
+ * is the more accurate, else NaN, by the incomplete beta function; near 0 by the density. */
+static tails compute_tails(double z, double nu)
 {
     double a = nu / 2, b = 0.5, r = fabs(z) / nu * fabs(z); /* z^2/nu */
     double x = 1 / (1 + r), y = r < 1 ? r / (1 + r) : 1 / (1 + 1 / r);
@@ -80,8 +82,8 @@ static tails tails_of(double z, double nu)
     /* ln of x^a y^b / B(a, 1/2);  B(a, 1/2) = sqrt(pi) Gamma(a)/Gamma(a + 1/2) */
     double log_front = log_gamma_ratio(a) - 0.5 * log(M_PI) - a * log1p_square(z, nu) + b * log(y);
     if (x < (a + 1) / (a + b + 2))
-        return (tails){log_front - log(2 * a) + log(beta_fraction(a, b, x)), NAN};
-    double c = exp(log_front) / b * beta_fraction(b, a, y);
+        return (tails){log_front - log(2 * a) + log(compute_beta_fraction(a, b, x)), NAN};
+    double c = exp(log_front) / b * compute_beta_fraction(b, a, y);
     return (tails){log((1 - c) / 2), c};
 }
 
@@ -95,7 +97,7 @@ double kn_student_log_upper(double z, double nu)
         return z > 0 ? -INFINITY : 0;
     if (z == 0)
         return -M_LN2;
-    tails t = tails_of(z, nu);
+    tails t = compute_tails(z, nu);
     return z > 0 ? t.log_upper : log1p(-exp(t.log_upper));
 }
 
@@ -115,15 +117,16 @@ double kn_student_to_normal(double z1, double nu)
 {
     if (nu > KN_STUDENT_MAX || !isfinite(z1) || z1 == 0)
         return z1;
-    tails t = tails_of(z1, nu);
+    tails t = compute_tails(z1, nu);
     double x = t.central <= 0.5 ? kn_normal_central_quantile(t.central)
                                 : kn_normal_upper_quantile_log(t.log_upper);
     return copysign(x, z1);
 }
 
-/* Inverse of zt for small zt. zt(z) is concave for z > 0 and below z, so Newton's method from z =
- * zt approaches the root from the left. dzt/dz = t_nu(z)/phi(zt). */
-static double inverse_near(double zt, double nu)
+/* Returns the inverse of kn_student_to_normal for small zt > 0. zt(z) is concave for z > 0 and
+ * below z, so Newton's method from z = zt approaches the root from the left. dzt/dz =
+ * t_nu(z)/phi(zt). */
+static double invert_near(double zt, double nu)
 {
     double z = zt;
     for (int step = 0; step < NEWTON_STEPS; step++) {
@@ -136,9 +139,9 @@ static double inverse_near(double zt, double nu)
     return z;
 }
 
-/* Inverse of zt in the tail: Newton's method over s = ln z. ln S_nu(e^s) is concave in s, with
- * slope -nu for large s. */
-static double inverse_far(double zt, double nu)
+/* Returns the inverse of kn_student_to_normal in the tail (zt > 0): Newton's method over s = ln
+ * z. ln S_nu(e^s) is concave in s, with slope -nu for large s. */
+static double invert_far(double zt, double nu)
 {
     double log_p = kn_normal_log_upper(zt), s = log(zt), last = INFINITY;
     if (kn_student_log_upper(DBL_MAX, nu) > log_p)
@@ -160,7 +163,7 @@ double kn_normal_to_student(double zt, double nu)
     if (nu > KN_STUDENT_MAX || !isfinite(zt) || zt == 0)
         return zt;
     double x = fabs(zt);
-    return copysign(x < NEAR ? inverse_near(x, nu) : inverse_far(x, nu), zt);
+    return copysign(x < NEAR ? invert_near(x, nu) : invert_far(x, nu), zt);
 }
 
 double kn_student_quantile(double p, double nu)
@@ -183,7 +186,8 @@ typedef struct jet { /* value and derivatives with respect to u */
     double f, f1, f2;
 } jet;
 
-static jet jet_at(double z, double nu)
+/* Returns kn_student_to_normal at z and its first two derivatives by u = PER_UNIT z. */
+static jet compute_jet(double z, double nu)
 {
     double f = kn_student_to_normal(z, nu), h = 1 / PER_UNIT;
     double w = exp(kn_student_log_density(z, nu) + 0.5 * (f * f + KN_LOG_2PI)); /* dzt/dz */
@@ -199,9 +203,9 @@ kn_status kn_student_map_new(kn_ctx *ctx, double nu, kn_student_map **out)
         return status;
     kn_student_map *map = memory;
     map->nu = nu;
-    jet a = jet_at(0, nu);
+    jet a = compute_jet(0, nu);
     for (int k = 0; k < CELLS && nu <= KN_STUDENT_MAX; k++) {
-        jet b = jet_at((k + 1) / PER_UNIT, nu);
+        jet b = compute_jet((k + 1) / PER_UNIT, nu);
         double *c = map->c[k];
         double d0 = b.f - a.f - a.f1 - a.f2 / 2, d1 = b.f1 - a.f1 - a.f2, d2 = b.f2 - a.f2;
         c[0] = a.f;
@@ -232,9 +236,34 @@ double kn_student_map_at(const kn_student_map *map, double z1)
     return copysign(c[0] + u * (c[1] + u * (c[2] + u * (c[3] + u * (c[4] + u * c[5])))), z1);
 }
 
+/* Replaces z1 within the table by zt; true if there are others, NaN included, which stay. The same
+ * bits as kn_student_map_at. */
+KN_CLONES
+static bool apply_table(const kn_student_map *map, ptrdiff_t n, double *z)
+{
+    const double *table = &map->c[0][0];
+    int others = 0;
+#pragma omp simd reduction(+ : others)
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double u = fabs(z[i]) * PER_UNIT;
+        int within = u < CELLS;
+        double at = within ? u : 0;
+        int k = (int)at;
+        const double *c = table + (DEGREE + 1) * k;
+        at -= k;
+        double zt = c[0] + at * (c[1] + at * (c[2] + at * (c[3] + at * (c[4] + at * c[5]))));
+        z[i] = within ? copysign(zt, z[i]) : z[i];
+        others += !within;
+    }
+    return others > 0;
+}
+
 void kn_student_map_apply(const kn_student_map *map, ptrdiff_t n, double *z)
 {
-    if (map->nu <= KN_STUDENT_MAX)
-        for (ptrdiff_t i = 0; i < n; i++)
-            z[i] = kn_student_map_at(map, z[i]);
+    double outside = CELLS / PER_UNIT;
+    if (map->nu > KN_STUDENT_MAX || !apply_table(map, n, z))
+        return;
+    for (ptrdiff_t i = 0; i < n; i++) /* no zt is as large as the end of the table */
+        if (!(fabs(z[i]) < outside))
+            z[i] = kn_student_to_normal(z[i], map->nu);
 }

@@ -14,6 +14,7 @@ typedef struct item {
     ptrdiff_t position;
 } item;
 
+/* Comparison for qsort: items by value, then by position. */
 static int compare_items(const void *x, const void *y)
 {
     const item *a = x, *b = y;
@@ -21,14 +22,14 @@ static int compare_items(const void *x, const void *y)
                                 : (a->position > b->position) - (a->position < b->position);
 }
 
-/* Appends the values of x that are not NaN to the `have` items of `to`, with positions first + i.
+/* Appends the values of x (n) that are not NaN to the `have` items, with positions first + i.
  * Returns the new number of items. */
-static ptrdiff_t gather_values(item *to, ptrdiff_t have, const double *x, ptrdiff_t n,
+static ptrdiff_t gather_values(item *items, ptrdiff_t have, const double *x, ptrdiff_t n,
                                ptrdiff_t first)
 {
     for (ptrdiff_t i = 0; i < n; i++)
         if (!isnan(x[i]))
-            to[have++] = (item){x[i], first + i};
+            items[have++] = (item){x[i], first + i};
     return have;
 }
 
@@ -42,8 +43,9 @@ typedef struct ranks {
     double ties;      /* sum of t^3 - t over tied values */
 } ranks;
 
-/* Midranks of the sorted items; items with position < second are of the first group. */
-static void rank_all(const item *sorted, ptrdiff_t second, ranks *r)
+/* Computes midranks of the sorted items and their sum over the first group, the items with
+ * position < second; sums t^3 - t over ties. */
+static void rank_items(const item *sorted, ptrdiff_t second, ranks *r)
 {
     for (ptrdiff_t i = 0, end; i < r->m; i = end) {
         for (end = i + 1; end < r->m && sorted[end].value == sorted[i].value;)
@@ -58,9 +60,9 @@ static void rank_all(const item *sorted, ptrdiff_t second, ranks *r)
     }
 }
 
-/* ways[k][s]: number of subsets of k values whose doubled midranks sum to s.
- * p = 2 min(P(sum <= s), P(sum >= s)). */
-static kn_status exact_p(kn_ctx *ctx, const ranks *r, double *p)
+/* Computes the exact p-value of the rank sum: *p = 2 min(P(sum <= s), P(sum >= s)). ways[k][s]:
+ * number of subsets of k values whose doubled midranks sum to s. */
+static kn_status compute_exact_p(kn_ctx *ctx, const ranks *r, double *p)
 {
     ptrdiff_t limit = r->m * (r->m + 1), width = limit + 1;
     double *ways, total = 0, below = 0, above = 0;
@@ -83,7 +85,9 @@ static kn_status exact_p(kn_ctx *ctx, const ranks *r, double *p)
     return KN_OK;
 }
 
-static double normal_p(const ranks *r, double U)
+/* Returns the two-sided p-value of U by the normal approximation with tie and continuity
+ * corrections. */
+static double compute_normal_p(const ranks *r, double U)
 {
     double n = (double)r->n, all = (double)r->m, m = all - n;
     double var = n * m / 12 * (all + 1 - r->ties / (all * (all - 1)));
@@ -106,13 +110,13 @@ kn_status kn_rank_test_of(kn_ctx *ctx, const double *a, ptrdiff_t n, const doubl
     KN_TRY(kn_alloc(ctx, r.m, sizeof *r.twice, &twice));
     r.twice = twice;
     qsort(items, (size_t)r.m, sizeof(item), compare_items);
-    rank_all(items, n, &r);
+    rank_items(items, n, &r);
     out->U = (r.sum_twice - (double)(r.n * (r.n + 1))) / 2;
     out->exact = r.m <= KN_RANK_EXACT;
     if (out->exact)
-        KN_TRY(exact_p(ctx, &r, &out->p));
+        KN_TRY(compute_exact_p(ctx, &r, &out->p));
     else
-        out->p = normal_p(&r, out->U);
+        out->p = compute_normal_p(&r, out->U);
 out:
     kn_free(items);
     kn_free(twice);
@@ -122,8 +126,9 @@ out:
 /* ---- Welch ------------------------------------------------------------------------------------
  */
 
-/* Variance of the mean; 0 if the variance of the values is only rounding. */
-static double mean_variance(kn_sums s)
+/* Returns the variance of the mean of a sample with these sums; 0 if the variance of the values
+ * is only rounding. */
+static double compute_variance_of_mean(kn_sums s)
 {
     static const double ROUNDING = 1e-13; /* of the mean square */
     double square = s.sum2 / s.n, var = square - (s.sum / s.n) * (s.sum / s.n);
@@ -135,7 +140,7 @@ kn_welch kn_welch_of(kn_sums a, kn_sums b)
     kn_welch w = {NAN, NAN, NAN};
     if (a.n < 2 || b.n < 2)
         return w;
-    double va = mean_variance(a), vb = mean_variance(b), v = va + vb;
+    double va = compute_variance_of_mean(a), vb = compute_variance_of_mean(b), v = va + vb;
     if (!(v > 0))
         return w;
     w.t = (a.sum / a.n - b.sum / b.n) / sqrt(v);
@@ -153,7 +158,8 @@ typedef struct scored {
     bool abnormal;
 } scored;
 
-static int by_score(const void *a, const void *b)
+/* Comparison for qsort: scores in ascending order. */
+static int compare_scores(const void *a, const void *b)
 {
     double x = ((const scored *)a)->score, y = ((const scored *)b)->score;
     return (x > y) - (x < y);
@@ -165,9 +171,10 @@ typedef struct placements {
     double sum, squares;
 } placements;
 
-/* Placement of an abnormal score among the normals = (midrank in all - midrank in its class)/n; in
- * sorted order, that is the normals before its tie group and half of those in it. Centring at 1/2
- * avoids cancellation in the variance near 0 or 1. m, k: sizes of the two classes. */
+/* Sums, for each class, its placements minus 1/2 and their squares. Placement of an abnormal
+ * score among the normals = (midrank in all - midrank in its class)/n; in sorted order, that is
+ * the normals before its tie group and half of those in it. Centring at 1/2 avoids cancellation
+ * in the variance near 0 or 1. m, k: sizes of the two classes. */
 static void sum_placements(const scored *v, ptrdiff_t n, double m, double k, placements *abnormal,
                            placements *normal)
 {
@@ -186,6 +193,7 @@ static void sum_placements(const scored *v, ptrdiff_t n, double m, double k, pla
     }
 }
 
+/* Returns the variance of the mean of n placements from their sums. */
 static double variance_of_mean(placements p, double n)
 {
     return fmax(p.squares - p.sum * p.sum / n, 0) / (n - 1) / n;
@@ -215,7 +223,7 @@ kn_status kn_auc_of(kn_ctx *ctx, const double *score, const bool *abnormal, ptrd
                          out->n_abnormal, out->n_normal);
         goto out;
     }
-    qsort(v, (size_t)kept, sizeof *v, by_score);
+    qsort(v, (size_t)kept, sizeof *v, compare_scores);
     double m = (double)out->n_abnormal, k = (double)out->n_normal;
     placements pa = {0, 0}, pb = {0, 0};
     sum_placements(v, kept, m, k, &pa, &pb);

@@ -16,9 +16,9 @@ typedef struct kn_rank_test {
 
 enum { KN_RANK_EXACT = 50 }; /* most values of the exact test: the counts are below 2^53 */
 
-/* Mann-Whitney U test of a[n] against b[m], by midranks; NaN are excluded. Exact up to
- * KN_RANK_EXACT values, also with ties; above that the normal approximation with tie and continuity
- * corrections. */
+/* Mann-Whitney U test *out of the values a[n] against b[m], by midranks; NaN are excluded. Exact
+ * up to KN_RANK_EXACT values, also with ties; above that the normal approximation with tie and
+ * continuity corrections. p is NaN if a group is empty. */
 kn_status kn_rank_test_of(kn_ctx *ctx, const double *a, ptrdiff_t n, const double *b, ptrdiff_t m,
                           kn_rank_test *out);
 
@@ -30,7 +30,8 @@ typedef struct kn_welch { /* t statistic of a minus b, degrees of freedom, two-s
     double t, df, p;
 } kn_welch;
 
-/* Welch's t test. All NaN if a group has fewer than two values or there is no variance. */
+/* Welch's t test of two samples given by their sums: t, degrees of freedom, two-sided p. All NaN
+ * if a group has fewer than two values or there is no variance. */
 kn_welch kn_welch_of(kn_sums a, kn_sums b);
 
 /* ---- area under the ROC curve ---------------------------------------------------------------- */

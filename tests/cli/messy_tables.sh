@@ -97,7 +97,7 @@ messy "an age of -999" warned "code.csv: 1 number is far from all others and may
     -c code.csv -y y.csv
 messy "... named in --na" warned "rows that lack a covariate are excluded, 1 of 40" -c code.csv -y y.csv --na -999 --missing drop
 change_y 'NR == 6 { $2 = "-9" } 1' >code_y.csv
-messy "a response of -9" warned "code_y.csv: 1 number is far from all others and may be a missing value or an error: line 6 lh_a is -9" \
+messy "a response of -9" warned "code_y.csv: 1 value is far beyond all others and is treated as missing (--outliers): 005 lh_a is -9" \
     -c people.csv -y code_y.csv
 change_y 'NR == 6 { $2 = "failed" } 1' >text_y.csv
 messy "text among responses" refused "text_y.csv line 6: lh_a is 'failed', expected a number" -c people.csv -y text_y.csv

@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "fuzz.h"
 #include "io/image/internal.h"
@@ -28,6 +29,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                     abort();
             }
         }
+        kn_table_free(t);
+    }
+    kn_table *t; /* as a table of FreeSurfer, if the first cell says so */
+    char separator, measure[KN_MEASURE_SIZE];
+    if (kn_freesurfer_header((const char *)data, n, &separator, measure) &&
+        kn_table_of_bytes(ctx, "x.txt", data, n, &t) == KN_OK) {
+        if (kn_table_id_col(t) != 0 || strcmp(kn_table_measure(t), measure) != 0)
+            abort();
         kn_table_free(t);
     }
     kn_image_list list;

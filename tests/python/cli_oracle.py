@@ -225,7 +225,7 @@ def model():
     check("ids" not in metadata and "z_cv" not in t, "--strip-ids: neither ids nor z_cv")
     log = json.load(open("m.safetensors.log.json"))
     check(set(log) == {"software", "blas", "core", "model", "ranks", "nodes", "threads", "memory", "seconds",
-                       "processor_seconds", "fit"}, "the log's keys")
+                       "processor_seconds", "fit", "outliers"}, "the log's keys")
     check(set(log["fit"]) == {"command", "inputs", "hashes", "warnings"}, "the log's record of the run")
     check(set(log["seconds"]) == {"basis", "fit", "reference"}, "the log's timings")
 

@@ -32,6 +32,7 @@ dashes <- function(help) {
 # Keys that are arguments of R functions, or files where R has tables.
 not_here <- function(command)
   c("covariates", "responses", "mask", "match", "na", "targets", "id", "model", "threads", "memory",
+    "measure", "atlas", "suffix", "space", "desc", "entities", "dry_run",
     switch(command, fit = c("use", "subset", "weights", "na.action"),
            centiles = c("participants", "format", "output", "force"), change = c("format", "output", "force"),
            report = c("scored", "json", "output"), score = , predict = c("write", "split", "format", "part", "join")))

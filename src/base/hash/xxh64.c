@@ -7,11 +7,13 @@
 static const uint64_t P1 = 0x9E3779B185EBCA87u, P2 = 0xC2B2AE3D27D4EB4Fu, P3 = 0x165667B19E3779F9u,
                       P4 = 0x85EBCA77C2B2AE63u, P5 = 0x27D4EB2F165667C5u;
 
+/* Returns x rotated left by `by` bits, 1 to 63. */
 static uint64_t rotate_left(uint64_t x, int by)
 {
     return x << by | x >> (64 - by);
 }
 
+/* Returns the 8 bytes at p as a number. */
 static uint64_t load_word64(const unsigned char *p)
 {
     uint64_t x;
@@ -19,6 +21,7 @@ static uint64_t load_word64(const unsigned char *p)
     return x;
 }
 
+/* Returns the 4 bytes at p as a number. */
 static uint64_t load_word32(const unsigned char *p)
 {
     uint32_t x;
@@ -26,11 +29,13 @@ static uint64_t load_word32(const unsigned char *p)
     return x;
 }
 
+/* Returns the lane of the hash state after one input word. */
 static uint64_t mix_lane(uint64_t lane, uint64_t word)
 {
     return rotate_left(lane + word * P2, 31) * P1;
 }
 
+/* Returns hash h with one lane merged in. */
 static uint64_t merge_lane(uint64_t h, uint64_t lane)
 {
     return (h ^ mix_lane(0, lane)) * P1 + P4;
@@ -45,7 +50,7 @@ kn_hashing kn_hashing_begin(uint64_t seed)
 
 /* Mixes `rounds` rounds of ROUND bytes from p into the four lanes; returns the first byte behind
  * them. */
-static const unsigned char *take_rounds(kn_hashing *h, const unsigned char *p, size_t rounds)
+static const unsigned char *mix_rounds(kn_hashing *h, const unsigned char *p, size_t rounds)
 {
     uint64_t lane[4];
     memcpy(lane, h->lane, sizeof lane);
@@ -63,13 +68,13 @@ void kn_hashing_add(kn_hashing *h, const void *bytes, size_t n)
     h->total += n;
     if (kept > 0 && n >= missing) {
         memcpy(h->rest + kept, p, missing);
-        take_rounds(h, h->rest, 1);
+        mix_rounds(h, h->rest, 1);
         p += missing;
         n -= missing;
         kept = 0;
     }
     if (kept == 0) {
-        p = take_rounds(h, p, n / ROUND);
+        p = mix_rounds(h, p, n / ROUND);
         n %= ROUND;
     }
     if (n > 0)

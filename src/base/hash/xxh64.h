@@ -15,9 +15,11 @@ typedef struct kn_hashing {
     unsigned char rest[32]; /* bytes of an incomplete round, for the next _add */
 } kn_hashing;
 
-/* begin, then any number of add, then end. */
+/* Begins a hash with this seed; kn_hashing_add adds bytes, kn_hashing_end returns the hash. */
 kn_hashing kn_hashing_begin(uint64_t seed);
+/* Adds n bytes to a hash that was begun; pieces of any size give the hash of the whole. */
 void kn_hashing_add(kn_hashing *h, const void *bytes, size_t n);
+/* Returns the hash of all bytes added so far; the state can still be added to. */
 uint64_t kn_hashing_end(const kn_hashing *h);
 
 #endif

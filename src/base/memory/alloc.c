@@ -102,6 +102,8 @@ static void ask_for_large_pages(void *p, size_t bytes, size_t from)
 #endif
 }
 
+/* Allocates `bytes` bytes, not zeroed, on a cache line; *start is the pointer for free(). NULL
+ * if out of memory. */
 static char *alloc_aligned(size_t bytes, void **start)
 {
     *start = aligned_alloc(ALIGN, bytes);
@@ -109,8 +111,9 @@ static char *alloc_aligned(size_t bytes, void **start)
     return *start;
 }
 
-/* The system delivers a large block zeroed, and calloc does not write it again: the threads that
- * fill it are the first to touch its pages. Small blocks are zeroed here. */
+/* Allocates `bytes` zeroed bytes on a cache line; *start is the pointer for free(). NULL if out
+ * of memory. The system delivers a large block zeroed, and calloc does not write it again: the
+ * threads that fill it are the first to touch its pages. Small blocks are zeroed here. */
 static char *alloc_zeroed(size_t bytes, void **start)
 {
     if (bytes < LARGE) {
@@ -122,7 +125,8 @@ static char *alloc_zeroed(size_t bytes, void **start)
     return p ? p + (ALIGN - (uintptr_t)p % ALIGN) % ALIGN : NULL;
 }
 
-/* Allocates header and array by the function `from`, and counts the block. */
+/* Allocates *out, an array of n elements of `element` bytes, with its header, by the function
+ * `from`, and counts it. KN_ERR_MEMORY also if the size overflows; NULL with KN_OK if n is 0. */
 static kn_status alloc_block(kn_ctx *ctx, ptrdiff_t n, size_t element,
                              char *(*from)(size_t bytes, void **start), void **out)
 {

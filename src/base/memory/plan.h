@@ -35,14 +35,19 @@ typedef struct kn_mem_plan { /* {0}: empty */
     const char *stage, *peak_stage; /* current stage, and the stage of the peak; borrowed */
 } kn_mem_plan;
 
-/* Names the stage that the following allocations belong to. */
+/* Names the stage that the following allocations of the plan belong to. */
 void kn_plan_stage(kn_mem_plan *r, const char *stage);
 
-/* Add the bytes of kn_alloc(ctx, n, element), of rows x cols doubles, of rows x cols floats, or
- * `bytes` as they are, to a category, and raise the peak if it is exceeded. */
+/* Adds the bytes of kn_alloc(ctx, n, element) to a category of the plan, and raises the peak if
+ * it is exceeded. */
 void kn_plan_alloc(kn_mem_plan *r, kn_mem_category category, ptrdiff_t n, size_t element);
+/* Adds the bytes of a block of rows x cols doubles to a category of the plan, and raises the
+ * peak if it is exceeded. */
 void kn_plan_alloc_d(kn_mem_plan *r, kn_mem_category category, ptrdiff_t rows, ptrdiff_t cols);
+/* Adds the bytes of a block of rows x cols floats to a category of the plan, and raises the peak
+ * if it is exceeded. */
 void kn_plan_alloc_f(kn_mem_plan *r, kn_mem_category category, ptrdiff_t rows, ptrdiff_t cols);
+/* Adds `bytes`, as they are, to a category of the plan, and raises the peak if it is exceeded. */
 void kn_plan_alloc_bytes(kn_mem_plan *r, kn_mem_category category, double bytes);
 
 /* Frees everything since a mark:
@@ -52,7 +57,7 @@ void kn_plan_free_to(kn_mem_plan *r, kn_mem_usage mark);
 /* Frees the allocations between two marks, and keeps the later ones. */
 void kn_plan_free(kn_mem_plan *r, kn_mem_usage from, kn_mem_usage to);
 
-/* Bytes over all categories. */
+/* Returns the bytes of a memory usage over all categories. */
 double kn_mem_usage_sum(const kn_mem_usage *usage);
 
 /* ---- the sizes of a fit or a scoring ---- */
@@ -117,7 +122,8 @@ typedef struct kn_mem_budget {
     bool address_space; /* the limit is ulimit -v, so that mapped files count too */
 } kn_mem_budget;
 
-/* The smaller of kn_memory and the address space that ulimit -v leaves. */
+/* Returns the memory that a call may use: the smaller of kn_memory and the address space that
+ * ulimit -v leaves, with the words that tell where it comes from. */
 kn_mem_budget kn_mem_budget_of(const kn_ctx *ctx);
 
 #endif

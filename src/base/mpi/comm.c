@@ -14,12 +14,14 @@
 /* ---- serial communicator -----------------------------------------------------------------------
  */
 
+/* Operations `sum` and `max` of a process without MPI: x is its own sum. NULL: no error. */
 static const char *serial_reduce(const kn_comm *c, double *x, ptrdiff_t n)
 {
     (void)c, (void)x, (void)n;
     return NULL;
 }
 
+/* Operation `broadcast` of a process without MPI: nothing to do. NULL: no error. */
 static const char *serial_broadcast(const kn_comm *c, void *x, ptrdiff_t bytes, int root)
 {
     (void)c, (void)x, (void)bytes, (void)root;
@@ -47,12 +49,14 @@ static const char *serial_gather(const kn_comm *c, const void *mine, ptrdiff_t b
     return NULL;
 }
 
+/* Operation `wake` of a process without MPI: no rank sleeps. */
 static const char *serial_wake(const kn_comm *c)
 {
     (void)c;
     return NULL;
 }
 
+/* Operation `poll_wake` of a process without MPI: *yes = 1, never wait. */
 static const char *serial_poll_wake(const kn_comm *c, int *yes)
 {
     (void)c;
@@ -65,6 +69,7 @@ static void serial_stop(const kn_comm *c, int code) /* the caller ends the proce
     (void)c, (void)code;
 }
 
+/* Operation `end` of a process without MPI: nothing to do. */
 static void serial_end(kn_comm *c)
 {
     (void)c;
@@ -95,8 +100,9 @@ typedef struct failure {
     char sentence[1024];
 } failure;
 
-/* Turns the result of a plugin function (NULL or a reason) into a status. */
-static kn_status plugin_status(kn_ctx *ctx, const char *why)
+/* Turns the result of a plugin function (NULL or a reason) into a status: KN_ERR_IO with the
+ * reason. */
+static kn_status convert_result(kn_ctx *ctx, const char *why)
 {
     return why ? kn_fail(ctx, KN_ERR_IO, "between processes: %s", why) : KN_OK;
 }
@@ -106,7 +112,7 @@ static kn_status broadcast_error(kn_ctx *ctx, const kn_comm *c, int root, kn_sta
 {
     failure f = {.status = mine};
     strncpy(f.sentence, kn_message(ctx), sizeof f.sentence - 1);
-    kn_status status = plugin_status(ctx, c->broadcast(c, &f, sizeof f, root));
+    kn_status status = convert_result(ctx, c->broadcast(c, &f, sizeof f, root));
     if (status != KN_OK)
         return status;
     kn_ctx_set_error_shared(ctx, true);
@@ -126,7 +132,7 @@ static kn_status agree_on_operation(kn_ctx *ctx, operation what, ptrdiff_t n, in
     double v[ALL] = {0, (double)what, -(double)what, (double)n, -(double)n, root, -root};
     v[FAILED] = mine == KN_OK ? 0 : c->size - c->rank;
     kn_comm_clear_error(ctx);
-    kn_status status = plugin_status(ctx, c->max(c, v, ALL));
+    kn_status status = convert_result(ctx, c->max(c, v, ALL));
     if (status != KN_OK)
         return status;
     if (v[FAILED] > 0)
@@ -149,6 +155,7 @@ typedef struct visit {
     double clock, processor;
 } visit;
 
+/* Returns the processor seconds of this process. */
 static double processor_seconds(void)
 {
     struct timespec t;
@@ -156,6 +163,7 @@ static double processor_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Returns clock and processor time at the begin of an operation, for add_timing. */
 static visit start_timing(void)
 {
     return (visit){kn_clock(), processor_seconds()};
@@ -215,7 +223,7 @@ kn_status kn_comm_sum(kn_ctx *ctx, double *x, ptrdiff_t n)
     visit since = start_timing();
     kn_status status = agree_on_operation(ctx, SUM, n, 0, KN_OK);
     if (status == KN_OK)
-        status = plugin_status(ctx, c->sum(c, x, n));
+        status = convert_result(ctx, c->sum(c, x, n));
     return add_timing(ctx, since, (double)sizeof *x * (double)n, status);
 }
 
@@ -225,7 +233,7 @@ kn_status kn_comm_max(kn_ctx *ctx, double *x, ptrdiff_t n)
     visit since = start_timing();
     kn_status status = agree_on_operation(ctx, MAX, n, 0, KN_OK);
     if (status == KN_OK)
-        status = plugin_status(ctx, c->max(c, x, n));
+        status = convert_result(ctx, c->max(c, x, n));
     return add_timing(ctx, since, (double)sizeof *x * (double)n, status);
 }
 
@@ -235,7 +243,7 @@ kn_status kn_comm_broadcast(kn_ctx *ctx, void *x, ptrdiff_t bytes, int root)
     visit since = start_timing();
     kn_status status = agree_on_operation(ctx, BROADCAST, bytes, root, KN_OK);
     if (status == KN_OK)
-        status = plugin_status(ctx, c->broadcast(c, x, bytes, root));
+        status = convert_result(ctx, c->broadcast(c, x, bytes, root));
     return add_timing(ctx, since, (double)bytes, status);
 }
 
@@ -247,7 +255,7 @@ kn_status kn_comm_send_receive(kn_ctx *ctx, const void *send, const ptrdiff_t *s
     double bytes = 0;
     kn_status status = agree_on_operation(ctx, ALL_TO_ALL, 0, 0, KN_OK);
     if (status == KN_OK)
-        status = plugin_status(ctx, c->all_to_all(c, send, send_bytes, recv, recv_bytes, recv_at));
+        status = convert_result(ctx, c->all_to_all(c, send, send_bytes, recv, recv_bytes, recv_at));
     for (int r = 0; r < c->size; r++)
         bytes += r == c->rank ? 0 : (double)send_bytes[r];
     return add_timing(ctx, since, bytes, status);
@@ -260,7 +268,7 @@ kn_status kn_comm_gather(kn_ctx *ctx, const void *mine, ptrdiff_t bytes, void *a
     visit since = start_timing();
     kn_status status = agree_on_operation(ctx, GATHER, 0, 0, KN_OK);
     if (status == KN_OK)
-        status = plugin_status(ctx, c->gather(c, mine, bytes, all, each));
+        status = convert_result(ctx, c->gather(c, mine, bytes, all, each));
     return add_timing(ctx, since, (double)bytes, status);
 }
 
@@ -273,7 +281,8 @@ void kn_comm_stop(kn_ctx *ctx, int code)
 /* ---- start -------------------------------------------------------------------------------------
  */
 
-static const char *node_name(struct utsname *u)
+/* Returns the name of this machine, in u, or "unknown". */
+static const char *find_node_name(struct utsname *u)
 {
     return uname(u) == 0 ? u->nodename : "unknown";
 }
@@ -288,7 +297,7 @@ kn_status kn_comm_check_equal(kn_ctx *ctx, const char *what, const char *mine, c
     KN_TRY(kn_comm_broadcast(ctx, first, sizeof first, 0));
     if (strncmp(first, mine, sizeof first - 1) != 0)
         status = kn_fail(ctx, KN_ERR_DATA, "rank %d (node %s) has %s %.255s, rank 0 has %s; %s",
-                         c->rank, node_name(&u), what, mine, first, remedy);
+                         c->rank, find_node_name(&u), what, mine, first, remedy);
     status = kn_comm_agree_status(ctx, status);
 out:
     return status;
@@ -299,21 +308,21 @@ typedef struct place {
     uint64_t node, processors;
 } place;
 
-/* Is r the lowest rank of its node? */
-static bool is_first(const place *of, int r)
+/* Returns whether rank r is the lowest rank of its node; place_of_rank has one entry per rank. */
+static bool is_first(const place *place_of_rank, int r)
 {
     for (int i = 0; i < r; i++)
-        if (of[i].node == of[r].node)
+        if (place_of_rank[i].node == place_of_rank[r].node)
             return false;
     return true;
 }
 
-/* *sharing = number of ranks with the node and affinity mask of this one, itself included; sets
- * c->nodes. */
+/* Computes *sharing, the number of ranks with the node and affinity mask of this one, itself
+ * included; sets c->nodes. Collective. */
 static kn_status count_sharing(kn_ctx *ctx, kn_comm *c, int *sharing)
 {
     struct utsname u;
-    const char *name = node_name(&u);
+    const char *name = find_node_name(&u);
     place mine = {kn_hash(name, strlen(name), 0), kn_processors_hash()}, *send, *recv;
     void *block = NULL;
     ptrdiff_t *bytes = NULL;
@@ -370,7 +379,7 @@ static kn_status wait_for_call(kn_ctx *ctx, const kn_comm *c)
     double asked = 0;
     int yes = 0;
     for (;;) {
-        kn_status status = plugin_status(ctx, c->poll_wake(c, &yes));
+        kn_status status = convert_result(ctx, c->poll_wake(c, &yes));
         if (status != KN_OK || yes)
             return status;
         if (kn_cancelled(ctx)) {
@@ -383,7 +392,7 @@ static kn_status wait_for_call(kn_ctx *ctx, const kn_comm *c)
     }
 }
 
-/* Runs the work with the serial communicator. Its defaults are all processors and half of the
+/* Runs work(self) with the serial communicator. Its defaults are all processors and half of the
  * memory of the node; values that the user set stay. */
 static kn_status run_serially(kn_ctx *ctx, const kn_comm *c, kn_status (*work)(void *self),
                               void *self)
@@ -416,7 +425,7 @@ kn_status kn_comm_on_root(kn_ctx *ctx, const char *what, kn_status (*work)(void 
            what, c->size);
     status = run_serially(ctx, c, work, self);
     const char *why = c->wake(c);
-    return why ? plugin_status(ctx, why) : kn_comm_agree_status(ctx, status);
+    return why ? convert_result(ctx, why) : kn_comm_agree_status(ctx, status);
 }
 
 kn_status kn_comm_local(kn_ctx *ctx, kn_status (*work)(void *self), void *self)

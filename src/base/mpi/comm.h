@@ -26,10 +26,11 @@ extern const kn_comm kn_comm_serial;
  * Collective. */
 kn_status kn_comm_join(kn_ctx *ctx, kn_comm *c);
 
-/* x[n] = its elementwise sum, or maximum, over ranks. The sum has the same bits for any number of
- * ranks if the addends are multiples of one unit (base/sum/exact_sum.h) or all but one of them are
- * zero (slots of base/sum/block_sums.h). The maximum is not defined for NaN. Collective. */
+/* Replaces x[n] by its elementwise sum over MPI ranks: the same bits for any number of ranks if
+ * the addends are multiples of one unit (base/sum/exact_sum.h) or all but one of them are zero
+ * (slots of base/sum/block_sums.h). Collective. */
 kn_status kn_comm_sum(kn_ctx *ctx, double *x, ptrdiff_t n);
+/* Replaces x[n] by its elementwise maximum over MPI ranks; not defined for NaN. Collective. */
 kn_status kn_comm_max(kn_ctx *ctx, double *x, ptrdiff_t n);
 
 /* Copies x[bytes] of rank `root` to all ranks. Collective. */
@@ -40,8 +41,9 @@ kn_status kn_comm_broadcast(kn_ctx *ctx, void *x, ptrdiff_t bytes, int root);
 kn_status kn_comm_send_receive(kn_ctx *ctx, const void *send, const ptrdiff_t *send_bytes,
                                void *recv, const ptrdiff_t *recv_bytes, const ptrdiff_t *recv_at);
 
-/* Gathers to the root: all = the `bytes` bytes of rank 0, 1, ..., each[r] of rank r. `all` and
- * `each` are used on the root only and may be NULL on other ranks. Collective. */
+/* Gathers bytes of all MPI ranks on the root: all = the `bytes` bytes of rank 0, 1, ..., each[r]
+ * of rank r. `all` and `each` are used on the root only and may be NULL on other ranks.
+ * Collective. */
 kn_status kn_comm_gather(kn_ctx *ctx, const void *mine, ptrdiff_t bytes, void *all,
                          const ptrdiff_t *each);
 
@@ -53,13 +55,16 @@ void kn_comm_stop(kn_ctx *ctx, int code);
  * failed. If all ranks know the error already, returns `mine` without communication. Collective. */
 kn_status kn_comm_agree_status(kn_ctx *ctx, kn_status mine);
 
-/* Do all ranks know the last error? Code that continues after such an error, on all ranks, calls
- * kn_comm_clear_error first. Not collective. */
+/* Returns whether all MPI ranks know the last error. Code that continues after such an error, on
+ * all ranks, calls kn_comm_clear_error first. Not collective. */
 bool kn_comm_error_is_shared(const kn_ctx *ctx);
+/* Forgets that all MPI ranks know the last error, so that later errors are agreed on again. Not
+ * collective. */
 void kn_comm_clear_error(kn_ctx *ctx);
 
-/* May a cancelled fit return the best model so far? True with one process. With several ranks
- * cancellation is an error, because they notice it at different steps. Not collective. */
+/* Returns whether a cancelled fit may return the best model so far: true with one process. With
+ * several ranks cancellation is an error, because they notice it at different steps. Not
+ * collective. */
 bool kn_cancel_keeps_best(const kn_ctx *ctx);
 
 /* Communication statistics of one rank. */
@@ -69,7 +74,8 @@ typedef struct kn_comm_use {
     double calls, bytes, seconds, processor, outside;
 } kn_comm_use;
 
-/* *most = maximum over ranks of each statistic since the start. Collective. */
+/* Computes *most, the maximum over MPI ranks of each communication statistic since the start.
+ * Collective. */
 kn_status kn_comm_used(kn_ctx *ctx, kn_comm_use *limit);
 
 /* Fails with KN_ERR_DATA on all ranks if the text `mine` (the first 255 bytes) differs from that of

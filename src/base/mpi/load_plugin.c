@@ -9,9 +9,9 @@
 
 static const char *const USUAL = "libkronorm_mpi.so", *const SYMBOL = "kronorm_comm_plugin";
 
-/* folder = the folder of this program, without a final slash. From /proc/self/exe, because argv[0]
- * may be a link or relative to the working folder. */
-static bool program_folder(char *folder, size_t size)
+/* Writes the folder of this program, without a final slash, to folder (size bytes); false:
+ * unknown. From /proc/self/exe, because argv[0] may be a link or relative to the working folder. */
+static bool find_program_folder(char *folder, size_t size)
 {
     ssize_t n = readlink("/proc/self/exe", folder, size - 1);
     if (n <= 0 || n == (ssize_t)size - 1)
@@ -39,7 +39,7 @@ kn_status kn_comm_find(kn_ctx *ctx, const char *name, char *path, size_t size)
         return kn_fail(
             ctx, KN_ERR_ARGUMENT,
             "KRONORM_COMM is '%s', expected none, the name of a plugin or an absolute path", name);
-    if (program_folder(folder, sizeof folder))
+    if (find_program_folder(folder, sizeof folder))
         for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES; i++) {
             int n = snprintf(path, size, "%s%s/%s", folder, PLACES[i], name);
             if (n > 0 && (size_t)n < size && access(path, R_OK) == 0)

@@ -5,10 +5,11 @@
 
 #include "base/mpi/comm.h"
 
-/* path[size] = path of the plugin. name: an absolute path, which is used unchanged; or a file name,
- * which is searched in the folder of this program and in ../lib/kronorm of that folder; NULL:
- * libkronorm_mpi.so. For safety, neither the working folder nor library paths are searched.
- * KN_ERR_ARGUMENT if the name is neither, KN_ERR_IO if the file does not exist. */
+/* Writes the path of the MPI plugin to path[size]. name: an absolute path, which is used
+ * unchanged; or a file name, which is searched in the folder of this program and in
+ * ../lib/kronorm of that folder; NULL: libkronorm_mpi.so. For safety, neither the working folder
+ * nor library paths are searched. KN_ERR_ARGUMENT if the name is neither, KN_ERR_IO if the file
+ * does not exist. */
 kn_status kn_comm_find(kn_ctx *ctx, const char *name, char *path, size_t size);
 
 /* Loads the plugin, starts MPI and sets *out; the plugin stays loaded. Call it before the program

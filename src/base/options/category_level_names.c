@@ -27,6 +27,7 @@ bool kn_level_name_next(const char **text, kn_level_name *item)
     return true;
 }
 
+/* True if the first `length` bytes of text are the string other. */
 static bool is_text(const char *text, int length, const char *other)
 {
     return strlen(other) == (size_t)length && memcmp(text, other, (size_t)length) == 0;

@@ -14,6 +14,7 @@ typedef struct line {
     size_t at;  /* length so far */
 } line;
 
+/* Appends n bytes to the line, or only counts them if it is measured. */
 static void append_bytes(line *l, const char *bytes, size_t n)
 {
     if (l->text)
@@ -21,6 +22,7 @@ static void append_bytes(line *l, const char *bytes, size_t n)
     l->at += n;
 }
 
+/* Appends a text to the line as it is. */
 static void put_text(line *l, const char *text)
 {
     append_bytes(l, text, strlen(text));
@@ -62,20 +64,23 @@ static void put_option(line *l, const kn_option_row *r, const char *value)
         put_word(l, value);
 }
 
-/* Is it the positional argument: the model, or the folder of a command without a model? */
-static bool is_first(const kn_options *o, const char *key)
+/* Returns whether the key is the positional argument: the model, or the folder of a command
+ * without a model. */
+static bool is_positional(const kn_options *o, const char *key)
 {
     return strcmp(key, "model") == 0 ||
            (strcmp(key, "scored") == 0 && strcmp(kn_options_command(o), "report") != 0);
 }
 
-/* Is it the positional folder again? The command sets it as `model` and as `scored`. */
+/* Returns whether key and value are the positional folder again: the command sets it as `model`
+ * and as `scored`. */
 static bool is_twice(const kn_options *o, const char *key, const char *value)
 {
     const char *first = strcmp(key, "scored") == 0 ? kn_options_get(o, "model") : NULL;
     return first && strcmp(first, value) == 0;
 }
 
+/* True if the key is in the list, which ends with NULL. */
 static bool is_among(const char *const *keys, const char *key)
 {
     for (; *keys; keys++)
@@ -93,10 +98,10 @@ static void write_line(const kn_options *o, const char *const *without, line *l)
     put_text(l, "kronorm ");
     put_text(l, kn_options_command(o));
     for (int i = 0; kn_options_given(o, i, &r, &value); i++)
-        if (is_first(o, r->key))
+        if (is_positional(o, r->key))
             put_word(l, value);
     for (int i = 0; kn_options_given(o, i, &r, &value); i++)
-        if (!is_first(o, r->key) && !is_twice(o, r->key, value) && !is_among(without, r->key))
+        if (!is_positional(o, r->key) && !is_twice(o, r->key, value) && !is_among(without, r->key))
             put_option(l, r, value);
     append_bytes(l, "", 1);
 }

@@ -5,10 +5,11 @@
 
 #include "base/options/options.h"
 
-/* *out = "kronorm score m.safetensors --covariates 'my people.csv' ...": the given options in the
- * order of the table, quoted for a shell. Owned by the caller; free with kn_free. */
+/* Writes the given options as a command line, *out = "kronorm score m.safetensors --covariates
+ * 'my people.csv' ...", in the order of the table and quoted for a shell. Owned by the caller;
+ * free with kn_free. */
 kn_status kn_command_line(kn_ctx *ctx, const kn_options *options, char **out);
-/* The same without the keys in `without`, a list that ends with NULL. */
+/* Writes *out like kn_command_line, without the keys in `without`, a list that ends with NULL. */
 kn_status kn_command_line_without(kn_ctx *ctx, const kn_options *options,
                                   const char *const *without, char **out);
 

@@ -68,8 +68,8 @@ kn_option_help kn_option_help_of(const kn_option_row *r, unsigned command)
 /* ---- words -------------------------------------------------------------------------------------
  */
 
-/* Index of the first n bytes of text among words separated by `bar`, or -1. */
-static int place_of(const char *words, char bar, const char *text, size_t n)
+/* Returns the index of the first n bytes of text among words separated by `bar`, or -1. */
+static int find_word(const char *words, char bar, const char *text, size_t n)
 {
     const char ends[] = {bar, '\0'};
     int k = 0;
@@ -82,7 +82,8 @@ static int place_of(const char *words, char bar, const char *text, size_t n)
     return -1;
 }
 
-/* The value of a word such as "auto" in "auto=0|full=-1". */
+/* Finds the value *out of a word such as "auto" in "auto=0|full=-1"; false if the word is not
+ * there. */
 static bool find_special_value(const char *words, const char *text, int *out)
 {
     size_t n = strlen(text);
@@ -102,7 +103,7 @@ bool kn_list_bits(const char *text, const char *words, unsigned *bits)
     *bits = 0;
     for (const char *w = text;; w++) {
         size_t n = strcspn(w, ",");
-        int k = place_of(words, '|', w, n);
+        int k = find_word(words, '|', w, n);
         if (k < 0)
             return false;
         *bits |= 1u << k;
@@ -126,7 +127,7 @@ int kn_list_numbers(const char *text, double *out)
     return -1;
 }
 
-/* Is the text a list of whole numbers from 1 to 1e6? */
+/* Returns whether the text is a list of whole numbers from 1 to 1e6. */
 static bool is_count_list(const char *text)
 {
     double x[KN_NUMBERS_MAX];
@@ -137,12 +138,12 @@ static bool is_count_list(const char *text)
     return n > 0;
 }
 
-/* Is the text a sum "a+b" of the words? */
-static bool sum_of(const char *words, const char *text)
+/* Returns whether the text is a sum "a+b" of the words "a|b|...". */
+static bool is_sum_of(const char *words, const char *text)
 {
     for (const char *w = text; *w;) {
         size_t n = strcspn(w, "+");
-        if (place_of(words, '|', w, n) < 0)
+        if (find_word(words, '|', w, n) < 0)
             return false;
         w += n + (w[n] == '+');
         if (!*w)
@@ -151,8 +152,9 @@ static bool sum_of(const char *words, const char *text)
     return false;
 }
 
-/* Parses a size: "1.5G" is 1.5e9 bytes, as sizes are printed; "1.5GiB" is 1.5 * 2^30 bytes. */
-static bool size_of(const char *text, double *bytes)
+/* Parses a size in bytes: "1.5G" is 1.5e9 bytes, as sizes are printed; "1.5GiB" is 1.5 * 2^30
+ * bytes. False if it is none. */
+static bool parse_size(const char *text, double *bytes)
 {
     static const char units[] = "kMGT";
     char *end;
@@ -192,11 +194,11 @@ bool kn_option_parse(const kn_option_row *r, const char *text, kn_settings *s)
     int k;
     switch (r->type) {
     case KN_ROW_FLAG:
-        k = place_of(FLAG_WORDS, '|', text, strlen(text));
+        k = find_word(FLAG_WORDS, '|', text, strlen(text));
         *(bool *)to = k % 2 == 1;
         return k >= 0;
     case KN_ROW_CHOICE:
-        *(int *)to = place_of(r->words, '|', text, strlen(text));
+        *(int *)to = find_word(r->words, '|', text, strlen(text));
         return *(int *)to >= 0;
     case KN_ROW_INT: return parse_int(text, to);
     case KN_ROW_COUNT:
@@ -210,23 +212,23 @@ bool kn_option_parse(const kn_option_row *r, const char *text, kn_settings *s)
     case KN_ROW_NUMBER: /* not NaN, which stands for a number that is not given */
         *(double *)to = strtod(text, &end);
         return !*end && end != text && !isnan(*(double *)to);
-    case KN_ROW_SIZE: return size_of(text, to) && r->in_range(s);
+    case KN_ROW_SIZE: return parse_size(text, to) && r->in_range(s);
     default: break;
     }
     double numbers[KN_NUMBERS_MAX];
     unsigned bits;
     *(const char **)to = text;
     switch (r->type) {
-    case KN_ROW_WORD: return place_of(r->words, '|', text, strlen(text)) >= 0;
+    case KN_ROW_WORD: return find_word(r->words, '|', text, strlen(text)) >= 0;
     case KN_ROW_LIST: return !r->words || kn_list_bits(text, r->words, &bits);
-    case KN_ROW_SUM: return sum_of(r->words, text);
+    case KN_ROW_SUM: return is_sum_of(r->words, text);
     case KN_ROW_NUMBERS: return kn_list_numbers(text, numbers) > 0;
     case KN_ROW_COUNTS: return is_count_list(text);
     default: return true;
     }
 }
 
-/* out = "a, b or c" for words "a|b|c". */
+/* Writes "a, b or c" to out (size bytes) for words "a|b|c". */
 static void format_alternatives(const char *words, char *out, size_t size)
 {
     size_t at = 0;
@@ -255,12 +257,12 @@ kn_status kn_option_refuse(kn_ctx *ctx, const kn_option_row *r, const char *text
     kn_suggestions near = {.given = wrong};
     int x;
     double bytes;
-    if (r->type == KN_ROW_SIZE && r->expected && size_of(text, &bytes))
+    if (r->type == KN_ROW_SIZE && r->expected && parse_size(text, &bytes))
         expected = r->expected; /* a valid size, but out of range */
     if (r->type == KN_ROW_LIST && !expected) {
         char list[128];
         const char *w = text;
-        while (w[strcspn(w, ",")] && place_of(r->words, '|', w, strcspn(w, ",")) >= 0)
+        while (w[strcspn(w, ",")] && find_word(r->words, '|', w, strcspn(w, ",")) >= 0)
             w += strcspn(w, ",") + 1;
         format_alternatives(r->words, list, sizeof list);
         snprintf(wrong, sizeof wrong, "%.*s", (int)strcspn(w, ","), w);

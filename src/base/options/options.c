@@ -42,8 +42,8 @@ struct kn_options {
     double numbers[KN_NUMBERS_MAX]; /* of `theta` */
 };
 
-/* Is the key among keys such as "components basis noise=structured"? *value points to the text
- * behind '=' and *length is its length, 0 without '='. */
+/* Returns whether the key is among keys such as "components basis noise=structured". *value
+ * points to the text behind '=' and *length is its length, 0 without '='. */
 static bool find_listed_key(const char *keys, const char *key, const char **value, int *length)
 {
     size_t n = strlen(key);
@@ -60,8 +60,8 @@ static bool find_listed_key(const char *keys, const char *key, const char **valu
 /* ---- the handle --------------------------------------------------------------------------------
  */
 
-/* The bit of a command, 0 if there is none of this name. */
-static unsigned command_of(const char *name)
+/* Returns the bit of a command, 0 if there is none of this name. */
+static unsigned find_command(const char *name)
 {
     for (int k = 0; name && k < KN_N_COMMANDS; k++)
         if (strcmp(kn_option_commands[k], name) == 0)
@@ -69,8 +69,8 @@ static unsigned command_of(const char *name)
     return 0;
 }
 
-/* The alias of the key of a row; NULL: none. */
-static const char *alias_of(const kn_option_row *row)
+/* Returns the alias of the key of a row; NULL: none. */
+static const char *find_alias(const kn_option_row *row)
 {
     for (int k = 0; k < N_ALIASES; k++)
         if (ALIASES[k].at == row->at)
@@ -78,12 +78,13 @@ static const char *alias_of(const kn_option_row *row)
     return NULL;
 }
 
-/* The row of a key of the command, or of its alias; -1 if there is none. */
+/* Returns the index of the row of a key of the command (bit), or of its alias; -1 if there is
+ * none. */
 static int find_option_row(unsigned command, const char *key)
 {
     for (int i = 0; i < KN_OPTION_ROWS; i++)
         if (kn_option_rows[i].commands & command) {
-            const char *own = kn_option_rows[i].key, *alias = alias_of(&kn_option_rows[i]);
+            const char *own = kn_option_rows[i].key, *alias = find_alias(&kn_option_rows[i]);
             if (strcmp(own, key) == 0 || (alias && strcmp(alias, key) == 0))
                 return i;
         }
@@ -102,7 +103,7 @@ kn_status kn_options_new(kn_ctx *ctx, const char *command, kn_options **out)
 {
     void *memory;
     *out = NULL;
-    unsigned bit = command_of(command);
+    unsigned bit = find_command(command);
     if (!bit)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "unknown command '%s'", command ? command : "");
     kn_status status = kn_alloc(ctx, 1, sizeof **out, &memory);
@@ -172,7 +173,8 @@ const char *kn_options_get(const kn_options *o, const char *key)
     return i < 0 ? NULL : o->given[i] ? o->given[i] : kn_option_rows[i].text;
 }
 
-/* Does the model file store option k: given, marked MODEL in the table, and not the default? */
+/* Returns whether the model file stores option k: given, marked MODEL in the table, and not the
+ * default. */
 static bool stores_option(const kn_options *o, int k)
 {
     const kn_option_row *r = &kn_option_rows[k];
@@ -207,7 +209,7 @@ bool kn_options_given(const kn_options *o, int i, const kn_option_row **row, con
 
 int kn_options_count(const char *command)
 {
-    unsigned bit = command_of(command);
+    unsigned bit = find_command(command);
     int n = 0;
     for (int i = 0; i < KN_OPTION_ROWS; i++)
         n += (kn_option_rows[i].commands & bit) != 0;
@@ -224,7 +226,7 @@ kn_status kn_option_at(kn_ctx *ctx, const char *command, int i, kn_option_info *
         [KN_ROW_SIZE] = KN_OPTION_SIZE,   [KN_ROW_LIST] = KN_OPTION_LIST,
         [KN_ROW_SUM] = KN_OPTION_LIST,    [KN_ROW_NUMBERS] = KN_OPTION_LIST,
         [KN_ROW_COUNTS] = KN_OPTION_LIST};
-    unsigned bit = command_of(command);
+    unsigned bit = find_command(command);
     const kn_option_row *r = kn_option_rows, *end = kn_option_rows + KN_OPTION_ROWS;
     if (!info || info->size < sizeof info->size)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "info has no size: set it to sizeof(kn_option_info)");
@@ -242,7 +244,7 @@ kn_status kn_option_at(kn_ctx *ctx, const char *command, int i, kn_option_info *
                           .preferred = r->text,
                           .heading = r->heading,
                           .help = h.help,
-                          .alias = alias_of(r)};
+                          .alias = find_alias(r)};
     size_t at = 0;
     for (int k = 0; k < N_MEANINGLESS && r->commands & 1u; k++) {
         const char *value;
@@ -344,7 +346,7 @@ kn_status kn_settings_check_method(kn_ctx *ctx, const kn_settings *s)
     return KN_OK;
 }
 
-/* Continues hash h with the key and the value of a row. */
+/* Returns hash h continued with the key and the value of a row. */
 static uint64_t hash_row(const kn_option_row *r, const kn_settings *s, uint64_t h)
 {
     static const size_t sizes[] = {
@@ -370,7 +372,7 @@ uint64_t kn_settings_hash_results(const kn_settings *s, const char *command)
     uint64_t h = 0;
     for (int i = 0; i < KN_OPTION_ROWS; i++) {
         const kn_option_row *r = &kn_option_rows[i];
-        bool counts = r->commands & command_of(command);
+        bool counts = r->commands & find_command(command);
         for (size_t k = 0; k < sizeof WITHOUT / sizeof *WITHOUT; k++)
             counts = counts && strcmp(r->key, WITHOUT[k]) != 0;
         if (counts)
@@ -405,7 +407,7 @@ kn_status kn_settings_of(kn_ctx *ctx, const kn_options *o, const char *command, 
         kn_settings_apply_defaults(out);
         return KN_OK;
     }
-    if (command && !(o->command & command_of(command)))
+    if (command && !(o->command & find_command(command)))
         return kn_fail(ctx, KN_ERR_ARGUMENT, "options of %s were given, expected those of %s",
                        kn_options_command(o), command);
     kn_status status = check_meaning(ctx, o);

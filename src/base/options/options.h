@@ -30,6 +30,11 @@ typedef enum kn_missing_responses {
     KN_RESPONSES_FILL = 0,
     KN_RESPONSES_DROP = 1
 } kn_missing_responses;
+typedef enum kn_outlier_rule {
+    KN_OUTLIERS_MISSING = 0,
+    KN_OUTLIERS_KEEP = 1,
+    KN_OUTLIERS_ERROR = 2
+} kn_outlier_rule;
 typedef enum kn_basis_axes { KN_AXES_PRINCIPAL = 0, KN_AXES_GIVEN = 1 } kn_basis_axes;
 typedef enum kn_on { KN_ON_COMPONENTS = 0, KN_ON_RESPONSES = 1 } kn_on;
 typedef enum kn_inducing {
@@ -84,8 +89,8 @@ void kn_settings_init(kn_settings *settings);
 /* Sets the values that the method implies, and the defaults that depend on other settings. */
 void kn_settings_apply_defaults(kn_settings *settings);
 
-/* Is the sample kernel the additive model over the encoded covariates (additive, additive+iso), and
- * not an explicit sum of kernels? */
+/* Returns whether the sample kernel is the additive model over the encoded covariates (additive,
+ * additive+iso), and not an explicit sum of kernels. */
 bool kn_settings_additive(const kn_settings *settings);
 
 /* Sets threads and memory of the context to those of the settings, if given. Returns the previous
@@ -97,21 +102,22 @@ kn_status kn_settings_check_ranges(kn_ctx *ctx, const kn_settings *settings);
 /* KN_ERR_ARGUMENT if the method cannot use a setting. */
 kn_status kn_settings_check_method(kn_ctx *ctx, const kn_settings *settings);
 
-/* *out = the values of `options` with preset and defaults applied; options NULL: the defaults.
- * KN_ERR_ARGUMENT if the options are of another command than `command` (NULL: any), or if a given
- * key has no meaning with the method. Texts and numbers of *out are borrowed from `options`. */
+/* Fills *out with the values of `options`, preset and defaults applied; options NULL: the
+ * defaults. KN_ERR_ARGUMENT if the options are of another command than `command` (NULL: any), or
+ * if a given key has no meaning with the method. Texts and numbers of *out are borrowed from
+ * `options`. */
 kn_status kn_settings_of(kn_ctx *ctx, const kn_options *options, const char *command,
                          kn_settings *out);
 
-/* Hash of the settings on which the results of `command` depend; without paths, seed, threads,
- * memory and the like. Job parts compare it when they are joined. */
+/* Returns a hash of the settings on which the results of `command` depend; without paths, seed,
+ * threads, memory and the like. Job parts compare it when they are joined. */
 uint64_t kn_settings_hash_results(const kn_settings *settings, const char *command);
 
-/* Name of the command that the options are for. */
+/* Returns the name of the command that the options are for. */
 const char *kn_options_command(const kn_options *options);
 
-/* Iterates over the options that the model file stores: sets key and value (borrowed) of the i-th;
- * false if there are no more. */
+/* Iterates over the options that the model file stores: sets key and value (borrowed) of the
+ * i-th; false if there are no more. */
 bool kn_options_remembered(const kn_options *options, int i, const char **key, const char **value);
 
 struct kn_option_row;
@@ -180,15 +186,16 @@ enum {
 };
 extern const char *const kn_option_commands[KN_N_COMMANDS];
 
-/* Parses `text` into the field of the row. False if the row does not accept it; the field may have
- * changed then. Text fields borrow `text`. */
-/* What the help of one command (its bit) says about a row: the row's own texts, or those of
- * KN_HELP. */
+/* What the help of one command says about a row. */
 typedef struct kn_option_help {
     const char *value, *words, *help;
 } kn_option_help;
+/* Returns what the help of one command (its bit) says about a row: the row's own texts, or those
+ * of KN_HELP. */
 kn_option_help kn_option_help_of(const kn_option_row *r, unsigned command);
 
+/* Parses `text` into the field of the row r in s. False if the row does not accept it; the field
+ * may have changed then. Text fields borrow `text`. */
 bool kn_option_parse(const kn_option_row *r, const char *text, kn_settings *s);
 /* Returns KN_ERR_ARGUMENT with a message that says what the row accepts. */
 kn_status kn_option_refuse(kn_ctx *ctx, const kn_option_row *r, const char *text);

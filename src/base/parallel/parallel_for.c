@@ -25,8 +25,8 @@ typedef struct worker {
     int number;
 } worker;
 
-/* Body of a thread of kn_parallel: takes the next chunk of l->grain items until none is left or the
- * context is cancelled. */
+/* Body of a thread of a parallel loop (arg: worker): takes the next chunk of l->grain items
+ * until none is left or the watched context is cancelled. */
 static void *run_chunks(void *arg)
 {
     worker *w = arg;
@@ -64,8 +64,9 @@ int kn_workers(const kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain)
     return kn_workers_of(kn_threads(ctx), n, grain);
 }
 
-/* Threads live for one loop: starting one takes about 20 us, against milliseconds of work, and no
- * idle thread competes with the BLAS for cores. */
+/* Runs a parallel loop on so many threads, this one included, and waits for its end. Threads
+ * live for one loop: starting one takes about 20 us, against milliseconds of work, and no idle
+ * thread competes with the BLAS for cores. */
 static void run_loop(loop *l, int threads)
 {
     int started = 0;
@@ -100,7 +101,8 @@ typedef struct plain_items {
     void *self;
 } plain_items;
 
-static void plain_item(void *self, int number, ptrdiff_t first, ptrdiff_t last)
+/* Adapts a kn_item_fn (self: plain_items) to loops that pass the number of the worker. */
+static void run_plain_items(void *self, int number, ptrdiff_t first, ptrdiff_t last)
 {
     (void)number;
     plain_items *p = self;
@@ -110,7 +112,7 @@ static void plain_item(void *self, int number, ptrdiff_t first, ptrdiff_t last)
 void kn_parallel(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_item_fn fn, void *self)
 {
     plain_items p = {fn, self};
-    kn_parallel_workers(ctx, n, grain, plain_item, &p);
+    kn_parallel_workers(ctx, n, grain, run_plain_items, &p);
 }
 
 /* ---- worker pool ----------------------------------------------------------------------------- */
@@ -130,8 +132,9 @@ typedef struct pool_run {
     atomic_bool failed;
 } pool_run;
 
-/* Runs items first to last - 1 of a worker pool in the context of this worker. An error ends the
- * loops of all workers; the item and its status are kept for kn_worker_pool_run. */
+/* Worker function (self: pool_run): runs items first .. last - 1 of a worker pool in the context
+ * of this worker. An error ends the loops of all workers; the item and its status are kept for
+ * kn_worker_pool_run. */
 static void run_items(void *self, int number, ptrdiff_t first, ptrdiff_t last)
 {
     pool_run *r = self;
@@ -150,8 +153,9 @@ static void run_items(void *self, int number, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
-/* Copies status and message of the lowest item that failed to ctx; KN_OK if none failed. */
-static kn_status first_failure(kn_ctx *ctx, const member *m, int n)
+/* Copies status and message of the lowest item that failed among n workers to ctx; KN_OK if none
+ * failed. */
+static kn_status copy_first_failure(kn_ctx *ctx, const member *m, int n)
 {
     int first = -1;
     for (int k = 0; k < n; k++)
@@ -180,7 +184,7 @@ kn_status kn_worker_pool_run(kn_ctx *ctx, const kn_worker_pool *team, ptrdiff_t 
     kn_resources_restore(ctx, few);
     stopped = kn_parallel_or_stop(ctx, n, 1, run_items, &r);
     kn_resources_restore(ctx, before);
-    KN_TRY(first_failure(ctx, r.member, workers));
+    KN_TRY(copy_first_failure(ctx, r.member, workers));
     status = stopped;
 out:
     for (int k = 0; r.member && k < workers; k++)

@@ -13,20 +13,24 @@ typedef void (*kn_item_fn)(void *self, ptrdiff_t first, ptrdiff_t last);
  * Returns when all items are done. */
 void kn_parallel(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_item_fn fn, void *self);
 
-/* Chunk size for items of `flops` flops each: the smallest multiple of `min_items` items that makes
- * about 1e6 flops, ten times the cost of starting a thread. */
+/* Returns the chunk size for items of `flops` flops each: the smallest multiple of `min_items`
+ * items that makes about 1e6 flops, ten times the cost of starting a thread. */
 ptrdiff_t kn_chunk_size(ptrdiff_t min_items, ptrdiff_t flops);
 
 /* As kn_item_fn for items that need work space: 0 <= worker < kn_workers, and simultaneous calls
  * have different numbers. The output of an item must not depend on the number. */
 typedef void (*kn_worker_fn)(void *self, int worker, ptrdiff_t first, ptrdiff_t last);
-/* Number of workers that a loop over n items uses, with the threads of the context or `threads`; at
- * least 1, at most 64. */
+/* Returns the number of workers that a loop over n items in chunks of `grain` uses with the
+ * threads of the context; 1 to 64. */
 int kn_workers(const kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain);
+/* Returns the number of workers that a loop over n items in chunks of `grain` uses with so many
+ * threads; 1 to 64. */
 int kn_workers_of(int threads, ptrdiff_t n, ptrdiff_t grain);
+/* Calls fn for all items 0 .. n-1 in chunks of `grain` items, like kn_parallel, and passes the
+ * number of the worker, for its work space. */
 void kn_parallel_workers(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_worker_fn fn, void *self);
 
-/* As kn_parallel_workers for long loops: stops at the next chunk after kn_cancel and returns
+/* Runs a loop like kn_parallel_workers, but stops at the next chunk after kn_cancel and returns
  * KN_ERR_CANCELLED; some items were not processed then. */
 kn_status kn_parallel_or_stop(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_worker_fn fn,
                               void *self);

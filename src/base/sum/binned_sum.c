@@ -9,14 +9,14 @@
  * subnormal and the rounding constant 1.5 2^52 unit is finite. Larger addends make the sum NaN. */
 static const int MIN = -34, MAX = 32, WIDTH = 28;
 
-/* Makes the sum NaN for good. */
+/* Makes the sum NaN for good, whatever is added later. */
 static void set_nan(kn_binned_sum *s)
 {
     s->unit = ldexp(1, MAX * WIDTH);
     s->bin[0] = NAN;
 }
 
-/* Shifts the bins until the uppermost unit is at least `unit`. */
+/* Shifts the bins of *s until the unit of the uppermost one is at least `unit`. */
 static void raise_to(kn_binned_sum *s, double unit)
 {
     while (s->unit > 0 && s->unit < unit) {

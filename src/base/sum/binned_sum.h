@@ -46,7 +46,7 @@ static inline void kn_binned_sum_add(kn_binned_sum *s, double x)
 
 /* Adds all addends of `other` to s. */
 void kn_binned_sum_merge(kn_binned_sum *s, const kn_binned_sum *other);
-/* The sum, rounded once. */
+/* Returns the sum, rounded once: the same bits for any order of the addends. */
 double kn_binned_sum_value(const kn_binned_sum *s);
 
 #endif

@@ -15,11 +15,14 @@ kn_status kn_reduce(kn_ctx *ctx, double *x, ptrdiff_t n)
 /* ---- matrices --------------------------------------------------------------------------------
  */
 
+/* Returns the number of stored elements of a sum: rows x cols, or a packed triangle. */
 static ptrdiff_t count_elements(kn_sum like)
 {
     return like.lower ? like.rows * (like.rows + 1) / 2 : like.rows * like.cols;
 }
 
+/* Allocates zero sums *out with the shape of `like`. bound, limbs and errors as
+ * kn_exact_sum_new. */
 static kn_status sum_new(kn_ctx *ctx, kn_sum like, double bound, int limbs, kn_sum *out)
 {
     *out = like;
@@ -49,8 +52,8 @@ void kn_sum_clear(kn_sum *s)
     *s = (kn_sum){0};
 }
 
-/* Index of the first stored element of column j among the sums; *top = its row. A triangle is
- * packed by columns. */
+/* Returns the index of the first stored element of column j among the sums; *top = its row. A
+ * triangle is packed by columns. */
 static ptrdiff_t column_start(const kn_sum *s, ptrdiff_t j, ptrdiff_t *top)
 {
     *top = s->lower ? j : 0;
@@ -63,8 +66,8 @@ typedef struct add_job {
     kn_fmat single; /* used instead of product if it has data */
 } add_job;
 
-/* Adds columns first to last - 1 of a product, of its lower triangle if the sum is symmetric, to
- * the exact sum. */
+/* Parallel task (self: add_job): adds columns first .. last - 1 of a product, of its lower
+ * triangle if the sum is symmetric, to the exact sum. */
 static void add_columns(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     add_job *b = self;
@@ -77,6 +80,7 @@ static void add_columns(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
+/* Adds the partial product of a block to the exact sum, on the context's threads. */
 static void add_block(kn_ctx *ctx, add_job *b)
 {
     enum { ELEMENTS = 100000 }; /* per chunk, to be worth a thread */

@@ -13,20 +13,20 @@
 enum { DIGITS = 51 };     /* binary digits between the bound and d1 */
 enum { REMAINDERS = 31 }; /* binary digits between d1 and d2: space for 2^20 remainders and more */
 
-/* C: (x + C) - C rounds x to a multiple of d. */
+/* Returns C such that (x + C) - C rounds x to a multiple of d. */
 static double rounding_constant(double d)
 {
     return ldexp(1.5, 52) * d;
 }
 
-/* Sums of multiples of d are exact below this. */
+/* Returns the bound below which sums of multiples of d are exact. */
 static double largest_exact(double d)
 {
     return ldexp(d, 53);
 }
 
-/* Add with one or two limbs. Return whether all values were within the bound; comparisons are false
- * for NaN. */
+/* Adds n values x, each rounded to a multiple of the unit, to hi. Returns whether all values and
+ * sums were within the bound; comparisons are false for NaN. */
 static bool add_one_limb(const kn_exact_sum *s, ptrdiff_t n, const double *x, double *hi)
 {
     double c = rounding_constant(s->d[0]), limit = largest_exact(s->d[0]), bound = s->bound;
@@ -78,8 +78,10 @@ void kn_exact_sum_add_f32(kn_exact_sum *s, ptrdiff_t first, ptrdiff_t n, const f
     }
 }
 
-/* Tests the rounding of this build: of d1 + d1/4 + d2, hi must keep d1 and lo the rest. */
-static bool rounds_as_it_should(kn_exact_sum *s)
+/* True if this build rounds additions as IEEE 754 requires (not under -ffast-math): of the sum
+ * d0 + d0/4 + d1 of the units d of s, the high limb must keep d0 and the low limb the rest,
+ * exactly. */
+static bool is_rounding_sound(kn_exact_sum *s)
 {
     double hi = 0, lo = 0, x = s->d[0] + s->d[0] / 4 + s->d[1];
     kn_exact_sum one = {.n = 1, .limbs = 2, .bound = s->bound, .limb = {&hi, &lo}};
@@ -100,7 +102,7 @@ kn_status kn_exact_sum_new(kn_ctx *ctx, ptrdiff_t n, double bound, int limbs, kn
     out->bound = fmax(bound, MIN);
     out->d[0] = ldexp(1, (int)ceil(log2(out->bound)) - DIGITS);
     out->d[1] = ldexp(out->d[0], -REMAINDERS);
-    if (!rounds_as_it_should(out))
+    if (!is_rounding_sound(out))
         return kn_fail(
             ctx, KN_ERR_NUMERIC,
             "this build does not round as IEEE 754 requires; build it without -ffast-math");

@@ -30,19 +30,23 @@ typedef struct kn_exact_sum {
     atomic_int broken; /* the bound was violated, or an addend was not finite */
 } kn_exact_sum;
 
-/* Allocates n sums, all zero. KN_ERR_NUMERIC if the bound is not in 0 .. 1e300, or if the program
- * was compiled so that (x + C) - C is x (-ffast-math). */
+/* Allocates n exact sums of value 0 for addends and sums up to `bound`, with 1 or 2 limbs.
+ * KN_ERR_NUMERIC if the bound is not in 0 .. 1e300, or if the program was compiled so that (x +
+ * C) - C is x (-ffast-math). */
 kn_status kn_exact_sum_new(kn_ctx *ctx, ptrdiff_t n, double bound, int limbs, kn_exact_sum *out);
 void kn_exact_sum_clear(kn_exact_sum *s); /* {0} is allowed */
 
-/* Add x[i] to sum first + i, i < n. Threads may add to different sums at the same time. */
+/* Adds x[i] to sum first + i, i < n. Threads may add to different sums at the same time. A
+ * violated bound is kept for kn_exact_sum_check. */
 void kn_exact_sum_add(kn_exact_sum *s, ptrdiff_t first, ptrdiff_t n, const double *x);
+/* Adds the floats x[i] to sum first + i, i < n, as kn_exact_sum_add. */
 void kn_exact_sum_add_f32(kn_exact_sum *s, ptrdiff_t first, ptrdiff_t n, const float *x);
 
-/* KN_ERR_NUMERIC if the bound was violated: then no sum is valid. */
+/* Returns KN_ERR_NUMERIC if the bound was violated or an addend was not finite: then no sum is
+ * valid. */
 kn_status kn_exact_sum_check(kn_ctx *ctx, kn_exact_sum *s);
 
-/* out[n] = sums first .. first + n - 1, each rounded once. */
+/* Writes sums first .. first + n - 1, each rounded once, to out[n]. */
 void kn_exact_sum_value(const kn_exact_sum *s, ptrdiff_t first, ptrdiff_t n, double *out);
 
 #endif

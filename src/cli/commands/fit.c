@@ -83,7 +83,7 @@ static int run_fit(cli_run *run)
                            ? kn_comm_agree_status(run->ctx, read_and_fit(&b))
                            : kn_comm_on_root(run->ctx, "fit", read_and_fit, &b);
     int code = session_end(run, status);
-    if (status == KN_OK && !run->quiet && !run->another)
+    if (status == KN_OK && !run->quiet && !run->another && b.model)
         print_result(run->ctx, b.model, run->options);
     kn_model_free(b.model);
     kn_data_free(b.data);

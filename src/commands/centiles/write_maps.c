@@ -132,7 +132,8 @@ static kn_status put_points(kn_ctx *ctx, writing *o)
     kn_centiles_work *w = o->w;
     kn_view all = kn_view_cols(w->raw.data, w->raw.rows, w->raw.cols);
     ptrdiff_t fit = (ptrdiff_t)(BATCH_BYTES / (3.0 * sizeof(double) * (double)w->S));
-    ptrdiff_t lowest = w->model->gp.method->batch(&w->model->gp);
+    const kn_gp *gp = &w->model->gp;
+    ptrdiff_t lowest = gp->method->batch ? gp->method->batch(gp) : 1;
     ptrdiff_t batch = fit > lowest ? fit : lowest > 1 ? lowest : 1;
     kn_curves c = kn_centiles_curves(w);
     for (ptrdiff_t first = 0; first < w->grid.n; first += batch) {

@@ -72,7 +72,8 @@ static void describe_missing(const kn_table *t, const kn_encoding *encoding, ptr
 
 static const char *const LEFT[] = {[KN_LEFT_BY_WHERE] = "not chosen by where",
                                    [KN_LEFT_BY_SESSION] = "another session",
-                                   [KN_LEFT_BY_FOLD] = "in another fold"};
+                                   [KN_LEFT_BY_FOLD] = "in another fold",
+                                   [KN_LEFT_BY_TABLE] = "not in each table of responses"};
 
 /* Adds covariate rows that are not among the used participants. */
 static kn_status add_absent_rows(kn_ctx *ctx, const kn_data *d, const kn_encoding *encoding,

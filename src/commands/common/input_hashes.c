@@ -3,7 +3,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "base/hash/xxh64.h"
 #include "base/memory/plan.h"
@@ -52,6 +53,12 @@ static kn_status sampled_hash(kn_ctx *ctx, const char *path, uint64_t *h)
     return status;
 }
 
+bool kn_responses_are_several(const kn_data *d)
+{
+    return d->n_response_files > 1 ||
+           (d->n_response_files == 1 && strcmp(d->response_file[0], d->responses_path) != 0);
+}
+
 kn_status kn_responses_stamp(kn_ctx *ctx, const kn_data *d, uint64_t *out)
 {
     kn_status status = KN_OK;
@@ -59,9 +66,21 @@ kn_status kn_responses_stamp(kn_ctx *ctx, const kn_data *d, uint64_t *out)
     *out = 0;
     if (!d->responses_path)
         return KN_OK;
+    struct stat info;
+    bool several = kn_responses_are_several(d);
+    for (ptrdiff_t k = 0; several && k < d->n_response_files; k++) {
+        uint64_t one = 0;
+        status = file_hash(ctx, d->response_file[k], &one);
+        if (status != KN_OK)
+            return status;
+        *out = kn_hash(&one, sizeof one, *out);
+    }
+    if (several)
+        return KN_OK;
     if (d->responses || list) /* a pattern of images is not a file */
-        return access(d->responses_path, F_OK) == 0 ? file_hash(ctx, d->responses_path, out)
-                                                    : KN_OK;
+        return stat(d->responses_path, &info) == 0 && S_ISREG(info.st_mode)
+                   ? file_hash(ctx, d->responses_path, out)
+                   : KN_OK;
     for (ptrdiff_t k = 0; d->images && k < kn_images_files(d->images) && status == KN_OK; k++)
         status = sampled_hash(ctx, kn_images_file(d->images, k), out);
     return d->images ? status : sampled_hash(ctx, d->responses_path, out);

@@ -13,8 +13,12 @@ json_t *kn_hash_json(const char *kind, uint64_t h);
  * deleted meanwhile: results are not discarded for that. */
 json_t *kn_file_hash_json(kn_ctx *ctx, const char *path);
 
-/* Hash of the responses file: of the complete table or image list; for an array or image of all
- * participants of samples of its bytes, since it may be too large; 0: there is no file. */
+/* True if responses_path is not itself the file, or not the only one: joined tables, folders. */
+bool kn_responses_are_several(const kn_data *data);
+
+/* Hash of the responses file, or of the hashes of several: of the complete table or image list; for
+ * an array or image of all participants of samples of its bytes, since it may be too large; 0:
+ * there is no file. */
 kn_status kn_responses_stamp(kn_ctx *ctx, const kn_data *data, uint64_t *out);
 
 #endif

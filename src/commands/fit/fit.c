@@ -14,6 +14,7 @@
 #include "commands/fit/basis_source.h"
 #include "commands/fit/fit_record.h"
 #include "commands/fit/missing_report.h"
+#include "commands/fit/understood.h"
 #include "commands/memory/memory_plan.h"
 #include "data/preloaded.h"
 #include "gp/method.h"
@@ -41,8 +42,28 @@ static int log_ranks(json_t *log, const kn_ctx *ctx, const kn_comm_use *use)
     return json_object_set_new(log, "processor_seconds", kn_json_number(use->outside));
 }
 
-/* Writes timings, machine and the record of the run as JSON beside the model. */
-static kn_status write_log(kn_ctx *ctx, const char *output, const kn_model *model,
+/* Makes the list of the cells that were treated as missing because they were outlying. Without ids
+ * (without_ids, or there are none) participants are rows of the covariates. */
+static json_t *outliers_json(const kn_sample *p, const kn_model *model, bool without_ids)
+{
+    json_t *list = json_array();
+    char name[1024];
+    for (ptrdiff_t k = 0; k < p->outliers.n; k++) {
+        const kn_outlier *c = &p->outliers.cell[k];
+        kn_response_name(&model->space, c->response, name, sizeof name);
+        json_t *participant = p->id && !without_ids ? json_string(p->id[c->row])
+                                                    : json_integer(p->covariate_row[c->row] + 1);
+        json_t *cell =
+            json_pack("{s:o s:s s:o s:o}", p->id && !without_ids ? "participant_id" : "row",
+                      participant, "response", name, "value", kn_json_number(c->value), "distance",
+                      kn_json_number(c->distance));
+        json_array_append_new(list, cell);
+    }
+    return list;
+}
+
+/* Writes timings, machine and the record of the run as JSON beside the model. outliers: owned. */
+static kn_status write_log(kn_ctx *ctx, const char *output, const kn_model *model, json_t *outliers,
                            const kn_comm_use *use, const kn_write_options *options)
 {
     char path[PATH];
@@ -56,12 +77,14 @@ static kn_status write_log(kn_ctx *ctx, const char *output, const kn_model *mode
                   kn_json_number(info->seconds_basis), "fit", kn_json_number(info->seconds_fit),
                   "reference", kn_json_number(info->seconds_reference));
     json_t *fit = model->fit ? json_loads(model->fit, 0, NULL) : json_null();
-    if (log && (log_ranks(log, ctx, use) | json_object_set_new(log, "fit", fit)) != 0) {
+    if (log && (log_ranks(log, ctx, use) | json_object_set_new(log, "fit", fit) |
+                json_object_set(log, "outliers", outliers)) != 0) {
         json_decref(log);
         log = NULL;
     }
     char *text = log ? json_dumps(log, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
     json_decref(log);
+    json_decref(outliers);
     if (!text)
         return kn_fail(ctx, KN_ERR_MEMORY, "out of memory while writing the log");
     kn_log_path(output, path, sizeof path);
@@ -91,13 +114,13 @@ out:
 
 /* Writes the log, then the model; on failure both are removed. use: communication statistics of the
  * ranks, for the log. */
-static kn_status write_outputs(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
-                               const kn_comm_use *use)
+static kn_status write_outputs(kn_ctx *ctx, const kn_settings *s, const kn_sample *p,
+                               const kn_model *model, const kn_comm_use *use)
 {
     kn_created_files made = {0};
     kn_write_options wo = {.made = &made, .force = s->force};
     kn_status status;
-    KN_TRY(write_log(ctx, s->output, model, use, &wo));
+    KN_TRY(write_log(ctx, s->output, model, outliers_json(p, model, s->strip_ids), use, &wo));
     KN_TRY(kn_model_write(ctx, model, s->output, &wo));
 out:
     if (status != KN_OK)
@@ -273,6 +296,7 @@ typedef struct fit_source {
     const char *basis; /* description for the model record */
     const kn_data *data;
     const kn_warnings *warnings; /* of this call */
+    const char *understood;      /* of the input; NULL: data in memory or preloaded */
 } fit_source;
 
 static kn_status fit_sample(kn_ctx *ctx, const kn_settings *s, const fit_source *from, kn_sample *p,
@@ -296,17 +320,19 @@ static kn_status fit_sample(kn_ctx *ctx, const kn_settings *s, const fit_source 
     }
     if (m) { /* NULL on other ranks if root worked alone */
         m->info.missing.participants_out = p->n_without;
+        m->info.missing.outliers = p->outliers.n;
+        m->info.missing.outlying_participants = p->n_outlying;
         snprintf(m->info.basis, sizeof m->info.basis, "%s", from->basis);
         KN_TRY(move_sample_to_model(ctx, s, p, m));
         kn_missing_report_log(ctx, m);
         KN_TRY(store_options(ctx, from->options, m));
         if (!from->data->preloaded) /* folds of a cross-validation have none */
             KN_TRY(kn_fit_record_make(ctx, from->options, from->data, from->warnings, s->strip_ids,
-                                      &m->fit));
+                                      from->understood, &m->fit));
     }
     KN_TRY(kn_comm_agree_status(ctx, KN_OK)); /* all ranks succeeded */
     if (writes)
-        KN_TRY(write_outputs(ctx, s, m, &use));
+        KN_TRY(write_outputs(ctx, s, p, m, &use));
     *out = m;
     m = NULL;
 out:
@@ -368,6 +394,7 @@ kn_status kn_fit_with_basis(kn_ctx *ctx, kn_data *data, const kn_options *option
     kn_settings s;
     kn_command_memory memory;
     kn_sample participants = {0};
+    char *understood = NULL;
     kn_resources before = kn_resources_of(ctx);
     *model = NULL;
     if (!data) {
@@ -378,7 +405,7 @@ kn_status kn_fit_with_basis(kn_ctx *ctx, kn_data *data, const kn_options *option
     KN_TRY(kn_check_fit(ctx, &s));
     kn_settings_resources(ctx, &s);
     KN_TRY(agree_on_memory(ctx));
-    bool writes = s.output && kn_ctx_comm(ctx)->rank == 0;
+    bool writes = s.output && !s.dry_run && kn_ctx_comm(ctx)->rank == 0;
     if (writes)
         KN_TRY(check_outputs(ctx, &s, data, NULL));
     if (!basis->name[0])
@@ -391,9 +418,15 @@ kn_status kn_fit_with_basis(kn_ctx *ctx, kn_data *data, const kn_options *option
     KN_TRY(kn_sample_train(ctx, data, &s, &memory.policy, &participants));
     KN_TRY(kn_basis_source_view(ctx, basis, kn_data_responses_name(data), &participants.space,
                                 &s.basis_view));
-    KN_TRY(fit_sample(ctx, &s, &(fit_source){options, basis->name, data, &warnings}, &participants,
-                      model));
+    if (!data->in_memory && !data->preloaded) {
+        KN_TRY(kn_understood_text(ctx, data, &participants, &understood));
+        kn_understood_log(ctx, understood);
+    }
+    if (!s.dry_run)
+        KN_TRY(fit_sample(ctx, &s, &(fit_source){options, basis->name, data, &warnings, understood},
+                          &participants, model));
 out:
+    kn_free(understood);
     pass_warnings_on(ctx, &warnings, kept);
     kn_sample_clear(&participants);
     kn_resources_restore(ctx, before);

@@ -128,7 +128,8 @@ static kn_status add_warnings(kn_ctx *ctx, const kn_warnings *w, const char *con
 }
 
 kn_status kn_fit_record_make(kn_ctx *ctx, const kn_options *options, const kn_data *data,
-                             const kn_warnings *warnings, bool without_ids, char **json)
+                             const kn_warnings *warnings, bool without_ids, const char *understood,
+                             char **json)
 {
     kn_status status = KN_OK;
     const char *path[INPUTS];
@@ -148,6 +149,8 @@ kn_status kn_fit_record_make(kn_ctx *ctx, const kn_options *options, const kn_da
                     text_json(name[0]), INPUT[1], text_json(name[1]), INPUT[2], text_json(name[2]),
                     "hashes", hashes, "warnings", list);
     command = NULL; /* owned by `all` */
+    if (all && understood && !without_ids)
+        json_object_set_new(all, "understood", text_json(understood));
     *json = all ? json_dumps(all, JSON_COMPACT) : NULL;
     if (!*json)
         status = kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the record of the fit");

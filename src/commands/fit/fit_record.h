@@ -9,9 +9,11 @@
 
 /* *json = {"command", "inputs": {"covariates", "responses", "mask"}, "hashes": {"covariates",
  * "responses", "mask"}, "warnings": [...]} as text, owned by the caller (free). What did not come
- * from a file is null. The command has the options that a model remembers. without_ids: no command
- * and no warnings, which may name participants. */
+ * from a file is null; "understood" is that text (understood.h). The command has the options that a
+ * model remembers. without_ids: no command, no text and no warnings, which may name participants.
+ */
 kn_status kn_fit_record_make(kn_ctx *ctx, const kn_options *options, const kn_data *data,
-                             const kn_warnings *warnings, bool without_ids, char **json);
+                             const kn_warnings *warnings, bool without_ids, const char *understood,
+                             char **json);
 
 #endif

@@ -63,18 +63,6 @@ out:
     return status;
 }
 
-void kn_response_name(const kn_space *space, ptrdiff_t j, char *out, size_t size)
-{
-    if (space->kind == KN_SPACE_TABLE) {
-        snprintf(out, size, "%s", space->name[j]);
-    } else if (space->kind == KN_SPACE_IMAGE) { /* voxel indices, from 0 */
-        ptrdiff_t v = space->voxel[j], nx = space->geometry.dim[0], ny = space->geometry.dim[1];
-        snprintf(out, size, "%td,%td,%td", v % nx, v / nx % ny, v / (nx * ny));
-    } else {
-        snprintf(out, size, "%td", j + 1);
-    }
-}
-
 /* Writes metrics.tsv: one row per response. */
 static kn_status write_metrics(kn_ctx *ctx, const kn_scores *s, const char *path,
                                const kn_write_options *options)

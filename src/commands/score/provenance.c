@@ -60,7 +60,10 @@ kn_status kn_model_hash_json(kn_ctx *ctx, const kn_model *model, json_t **out)
 static json_t *hashes_json(kn_ctx *ctx, const kn_provenance *from, json_t *model)
 {
     const kn_data *d = from->data;
+    uint64_t several = 0;
+    bool tables = kn_responses_are_several(d) && kn_responses_stamp(ctx, d, &several) == KN_OK;
     json_t *responses = kn_values_hashed(d) ? kn_hash_json("xxh64-values", from->values)
+                        : tables            ? kn_hash_json("xxh64", several)
                                             : kn_file_hash_json(ctx, d->responses_path);
     return json_pack("{s:o s:o s:o}", "model", model, "covariates",
                      kn_file_hash_json(ctx, d->covariates_path), "responses", responses);

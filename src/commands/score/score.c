@@ -104,8 +104,8 @@ static ptrdiff_t rows_for(const kn_method *method, ptrdiff_t responses, int maps
     double T = (double)responses, block = (double)kn_min_size(responses, KN_BLOCK);
     int blocks = score ? 7 : 2; /* mean, variance; y, z, losses, calibration, work */
     ptrdiff_t rows = (ptrdiff_t)(BATCH_BYTES / (4 * T * maps + 8 * block * blocks));
-    ptrdiff_t asked = method->batch(&sizes), limit = asked > USUAL ? MAX_COUNT : USUAL,
-              height = MIN;
+    ptrdiff_t asked = method->batch ? method->batch(&sizes) : 1,
+              limit = asked > USUAL ? MAX_COUNT : USUAL, height = MIN;
     if (asked == 1)
         return LOW;
     while (2 * height <= (asked > rows ? asked : rows) && 2 * height <= limit)

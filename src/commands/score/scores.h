@@ -162,10 +162,6 @@ void kn_scores_finalise(kn_scores *s); /* frees the working state and drops borr
 const char *kn_scores_column(int k);
 double **kn_scores_slot(kn_scores *s, int k);
 
-/* Name of response j: column name, voxel indices "x,y,z" from 0, or a number from 1; truncated to
- * `size`. */
-void kn_response_name(const kn_space *space, ptrdiff_t j, char *out, size_t size);
-
 /* Largest number of responses for which metrics.tsv is written by default. */
 enum { KN_METRICS_UNASKED = 100000 };
 

@@ -4,6 +4,7 @@
 
 #include "cov/kernel.h"
 
+/* Implements kn_kernel.add: adds exp(2 theta[0]) to the diagonal of K. */
 static void add_iso(const double *theta, kn_mat none, bool symmetric, kn_mat K)
 {
     (void)none, (void)symmetric;
@@ -11,7 +12,8 @@ static void add_iso(const double *theta, kn_mat none, bool symmetric, kn_mat K)
         kn_col(K, i)[i] += exp(2 * theta[0]);
 }
 
-/* dK/da = 2 exp(2a) I, so only the diagonal of G counts. */
+/* Implements kn_kernel.gradient: g[0] = sum G .* dK/da, dK/da = 2 exp(2a) I, so only the
+ * diagonal of G counts. */
 static void contract_iso(const double *theta, kn_mat none, bool symmetric, kn_mat G, double *g)
 {
     (void)none, (void)symmetric;

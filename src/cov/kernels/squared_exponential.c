@@ -7,7 +7,8 @@
 #include "cov/kernel.h"
 #include "la/vec.h"
 
-/* Adds exp(2a) exp(-d2 / (2 exp(2l))) to K. Cost one exponential per entry, vectorised. */
+/* Implements kn_kernel.add: adds exp(2a) exp(-d2 / (2 exp(2l))) to K (n x m), theta = (a, l);
+ * d2: squared distances. One vectorised exponential per entry. */
 static void add_squared_exponential(const double *theta, kn_mat d2, bool symmetric, kn_mat K)
 {
     double v = exp(2 * theta[0]), two_l2 = 2 * exp(2 * theta[1]);
@@ -19,7 +20,8 @@ static void add_squared_exponential(const double *theta, kn_mat d2, bool symmetr
     }
 }
 
-/* g[0] = sum G .* dK/da, g[1] = sum G .* dK/dl, both from one pass over the exponentials. */
+/* Implements kn_kernel.gradient: g[0] = sum G .* dK/da, g[1] = sum G .* dK/dl, both from one
+ * pass over the exponentials; d2: squared distances. */
 static void contract_squared_exponential(const double *theta, kn_mat d2, bool symmetric, kn_mat G,
                                          double *g)
 {

@@ -447,7 +447,7 @@ static kn_status log_outliers(const encoding_learner *l)
     for (ptrdiff_t k = 0; k < l->n_col; k++)
         if (!l->of[k].category)
             col[n++] = l->col[k];
-    status = kn_outliers_warn(l->ctx, l->table, col, n, l->row, l->n);
+    status = kn_outliers_warn(l->ctx, l->table, col, n, l->row, l->n, NULL);
     kn_free(col);
     return status;
 }

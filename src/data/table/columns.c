@@ -151,9 +151,9 @@ kn_status kn_cell_refused(kn_ctx *ctx, const kn_table *table, ptrdiff_t row, ptr
     if (strncmp(what, number, sizeof number - 1) == 0 &&
         has_decimal_comma(kn_table_cell(table, row, col)))
         what = "a number with a decimal comma; save the table with decimal points";
-    return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: %s is '%s', %s", kn_table_path(table),
-                   kn_table_unit(table), kn_table_line(table, row),
-                   kn_clipped(kn_table_name(table, col)).text,
+    return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: %s is '%s', %s",
+                   kn_table_cell_path(table, row, col), kn_table_unit(table),
+                   kn_table_cell_line(table, row, col), kn_clipped(kn_table_name(table, col)).text,
                    kn_clipped(kn_table_cell(table, row, col)).text, what);
 }
 

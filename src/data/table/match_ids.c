@@ -122,18 +122,21 @@ kn_status kn_match_id_columns(kn_ctx *ctx, const char *option, const kn_table *c
     *covariate_col = *response_col = -1;
     if (option) {
         KN_TRY(find_option(ctx, covariates, option, covariate_col));
-        if (responses)
+        if (responses && kn_table_id_col(responses) >= 0)
+            *response_col = kn_table_id_col(responses);
+        else if (responses)
             KN_TRY(find_option(ctx, responses, option, response_col));
         goto out;
     }
-    for (size_t k = 0; USUAL[k] && responses && *response_col < 0; k++) {
+    bool defined = responses && kn_table_id_col(responses) >= 0;
+    for (size_t k = 0; USUAL[k] && responses && !defined && *response_col < 0; k++) {
         *covariate_col = find_alike(covariates, USUAL[k]);
         *response_col = *covariate_col < 0 ? -1 : find_alike(responses, USUAL[k]);
     }
     if (*response_col >= 0)
         goto out;
     *covariate_col = find_usual(covariates);
-    *response_col = responses ? find_usual(responses) : -1;
+    *response_col = !responses ? -1 : defined ? kn_table_id_col(responses) : find_usual(responses);
     if (*covariate_col >= 0 && *response_col >= 0)
         kn_log(ctx, KN_LOG_INFO, "the IDs of %s are in %s, those of %s in %s",
                kn_table_path(covariates), kn_table_name(covariates, *covariate_col),

@@ -16,9 +16,10 @@ typedef enum kn_match_policy {
 /* Finds the id columns of the two tables. With `option` (--id NAME) both must have that column;
  * else it is the first of participant_id, sub_id, subject_id, SubjID, participant, subject, eid,
  * src_subject_id, record_id and id that both have, regardless of case and separators; else the
- * first that each has, which is logged. -1: none; a column of the covariates whose texts all differ
- * is then suggested in a warning. responses NULL: there is one table, or the responses are not a
- * table; *response_col is then -1. */
+ * first that each has, which is logged. Responses whose format defines their IDs (kn_table_id_col)
+ * have them in that column. -1: none; a column of the covariates whose texts all differ is then
+ * suggested in a warning. responses NULL: there is one table, or the responses are not a table;
+ * *response_col is then -1. */
 kn_status kn_match_id_columns(kn_ctx *ctx, const char *option, const kn_table *covariates,
                               const kn_table *responses, ptrdiff_t *covariate_col,
                               ptrdiff_t *response_col);

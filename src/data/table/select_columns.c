@@ -102,8 +102,13 @@ static bool are_codes(const kn_table *table, ptrdiff_t col)
 /* Logs which columns are not responses by default: those with text, and those whose few whole
  * numbers look like codes. */
 static void log_excluded(kn_ctx *ctx, const kn_table *table, const kn_listing *texts,
-                         const kn_listing *codes)
+                         const kn_listing *codes, const kn_listing *aside)
 {
+    if (aside->n > 0)
+        kn_log(ctx, KN_LOG_INFO,
+               "%s: whole-brain measures beside regions, so not responses unless {targets} names "
+               "them: %s",
+               kn_table_path(table), aside->text);
     if (texts->n > 0)
         kn_log(ctx, KN_LOG_INFO, "%s: not numbers, so not responses: %s", kn_table_path(table),
                texts->text);
@@ -116,6 +121,7 @@ static void log_excluded(kn_ctx *ctx, const kn_table *table, const kn_listing *t
 
 typedef struct column_kind {
     bool open;       /* may be a response */
+    bool aside;      /* a response only if {targets} names it */
     ptrdiff_t comma; /* first row with a decimal comma; -1: none */
     bool numeric, codes;
 } column_kind;
@@ -138,6 +144,7 @@ static void inspect_columns(void *self, ptrdiff_t first, ptrdiff_t last)
         if (!k->open)
             continue;
         k->comma = kn_column_commas(c->table, j, NULL, rows);
+        k->aside = kn_table_is_aside(c->table, j);
         k->numeric = kn_census_is_numeric(kn_column_census(c->table, j, NULL, rows));
         k->codes = k->numeric && are_codes(c->table, j);
     }
@@ -150,7 +157,7 @@ static kn_status mark_numeric(kn_ctx *ctx, const kn_table *table, const kn_selec
                               bool *chosen)
 {
     enum { COLUMNS = 8 }; /* columns per thread task: neighbours share cache lines */
-    kn_listing texts = {.limit = KN_NAMES_LISTED}, codes = texts;
+    kn_listing texts = {.limit = KN_NAMES_LISTED}, codes = texts, aside = texts;
     ptrdiff_t n = 0, cols = kn_table_cols(table);
     columns c = {table, o, NULL};
     void *memory;
@@ -162,6 +169,10 @@ static kn_status mark_numeric(kn_ctx *ctx, const kn_table *table, const kn_selec
         const column_kind *k = &c.kind[j];
         if (!k->open)
             continue;
+        if (k->aside) {
+            kn_listing_add(&aside, kn_table_name(table, j));
+            continue;
+        }
         if (k->comma >= 0) {
             status = kn_cell_refused(ctx, table, k->comma, j, "expected a number");
             goto out;
@@ -172,7 +183,7 @@ static kn_status mark_numeric(kn_ctx *ctx, const kn_table *table, const kn_selec
             kn_listing_add(k->numeric ? &codes : &texts, kn_table_name(table, j));
     }
     if (n > 0)
-        log_excluded(ctx, table, &texts, &codes);
+        log_excluded(ctx, table, &texts, &codes, &aside);
     else
         status =
             kn_fail(ctx, KN_ERR_DATA, "%s: no numeric column is left for the responses%s",

@@ -109,13 +109,14 @@ bool kn_is_isolated(const kn_plausible_range *r, double x)
     return x < r->low || x > r->high;
 }
 
-/* Appends "line L COLUMN is VALUE" to out->list for each isolated number of column `col` among
- * rows[0..n-1], and counts them. work: space for n numbers. O(n log n). */
-static void find_outliers(const kn_table *table, ptrdiff_t col, const ptrdiff_t *rows, ptrdiff_t n,
+/* Appends "line L COLUMN is VALUE" to out->list for each isolated number of column cols[k] among
+ * rows[0..n-1] that is not `known`, and counts them. work: space for n numbers. O(n log n). */
+static void find_outliers(const kn_table *table, const ptrdiff_t *cols, ptrdiff_t k,
+                          const ptrdiff_t *rows, ptrdiff_t n, const kn_known_cells *known,
                           double *work, findings *out)
 {
     double x;
-    ptrdiff_t m = 0;
+    ptrdiff_t m = 0, col = cols[k];
     char location[2 * sizeof(kn_clip) + 64];
     for (ptrdiff_t i = 0; i < n; i++)
         if (kn_table_number(table, rows[i], col, &x) == KN_CELL_NUMBER)
@@ -123,10 +124,11 @@ static void find_outliers(const kn_table *table, ptrdiff_t col, const ptrdiff_t 
     kn_plausible_range range = kn_plausible_range_of(work, m);
     for (ptrdiff_t i = 0; i < n; i++) {
         if (kn_table_number(table, rows[i], col, &x) != KN_CELL_NUMBER ||
-            !kn_is_isolated(&range, x))
+            !kn_is_isolated(&range, x) || (known && known->has(known->self, i, k)))
             continue;
         snprintf(location, sizeof location, "%s %td %s is %s", kn_table_unit(table),
-                 kn_table_line(table, rows[i]), kn_clipped(kn_table_name(table, col)).text,
+                 kn_table_cell_line(table, rows[i], col),
+                 kn_clipped(kn_table_name(table, col)).text,
                  kn_clipped(kn_table_cell(table, rows[i], col)).text);
         kn_listing_add(&out->list, location);
         out->n++;
@@ -134,7 +136,8 @@ static void find_outliers(const kn_table *table, ptrdiff_t col, const ptrdiff_t 
 }
 
 kn_status kn_outliers_warn(kn_ctx *ctx, const kn_table *table, const ptrdiff_t *cols,
-                           ptrdiff_t n_cols, const ptrdiff_t *rows, ptrdiff_t n)
+                           ptrdiff_t n_cols, const ptrdiff_t *rows, ptrdiff_t n,
+                           const kn_known_cells *known)
 {
     enum { MAX_COUNT = 3 };
     findings all = {.list.limit = MAX_COUNT};
@@ -143,7 +146,7 @@ kn_status kn_outliers_warn(kn_ctx *ctx, const kn_table *table, const ptrdiff_t *
     if (status != KN_OK)
         return status;
     for (ptrdiff_t k = 0; k < n_cols; k++)
-        find_outliers(table, cols[k], rows, n, work, &all);
+        find_outliers(table, cols, k, rows, n, known, work, &all);
     kn_free(work);
     if (all.n > 0)
         kn_log(ctx, KN_LOG_WARNING,

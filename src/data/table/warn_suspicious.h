@@ -27,10 +27,18 @@ kn_plausible_range kn_plausible_range_of(double *x, ptrdiff_t n);
  * kn_plausible_range_of. */
 bool kn_is_isolated(const kn_plausible_range *r, double x);
 
+/* Cells that the caller names otherwise, by their indices in the lists of rows and columns. */
+typedef struct kn_known_cells {
+    bool (*has)(const void *self, ptrdiff_t row, ptrdiff_t col);
+    const void *self;
+} kn_known_cells;
+
 /* Logs one warning if rows[0..n-1] of the columns cols[0..n_cols-1] have isolated values; it names
- * the first few by line and column. Fails only without memory. O(n log n) per column. */
+ * the first few by line and column, except those of `known` (may be NULL). Fails only without
+ * memory. O(n log n) per column. */
 kn_status kn_outliers_warn(kn_ctx *ctx, const kn_table *table, const ptrdiff_t *cols,
-                           ptrdiff_t n_cols, const ptrdiff_t *rows, ptrdiff_t n);
+                           ptrdiff_t n_cols, const ptrdiff_t *rows, ptrdiff_t n,
+                           const kn_known_cells *known);
 
 /* ---- patients --------------------------------------------------------------------------------
  *

@@ -140,7 +140,7 @@ typedef struct projection {
     kn_slots total;
 } projection;
 
-/* Begins the loop of kn_project (self: projecting): allocates the N x P product of one block,
+/* Begins the loop of kn_project (self: projection): allocates the N x P product of one block,
  * the energies of its responses and one sum of energies per block. */
 static kn_status begin_projection(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
@@ -153,7 +153,7 @@ out:
     return status;
 }
 
-/* Block visitor of kn_project (self: projecting): centres the block's responses in place, adds
+/* Block visitor of kn_project (self: projection): centres the block's responses in place, adds
  * y_block B_block (N x P) to Z and their squared lengths to the total. */
 static kn_status project_block(kn_ctx *ctx, void *self, kn_block *b)
 {
@@ -270,7 +270,7 @@ typedef struct basis_pass {
     kn_mat B;
 } basis_pass;
 
-/* Block visitor of build_from_sample_gram (self: building): computes the block's rows of B = Y' U
+/* Block visitor of build_from_sample_gram (self: basis_pass): computes the block's rows of B = Y' U
  * S^-1 (T x P). */
 static kn_status build_block(kn_ctx *ctx, void *self, kn_block *b)
 {

@@ -48,10 +48,10 @@ static void directions_clear(directions *d)
     kn_free(d->weight);
 }
 
-/* Selects directions of R0's eigenvectors for the complement: all, or those that
- * kn_complement_keeps. AV: m x P, projected coordinates. Sets d->U (N x n), d->A (n x P) and
- * d->weight = c0 / (c0 r + d0), or 1 with `all`. On error d is partly filled; the caller clears
- * it. */
+/* Selects the eigenvectors of R0 (covariance between participants) that serve the complement
+ * (the response space outside the basis): all, or those that kn_complement_keeps. AV: m x P,
+ * projected coordinates. Sets d->U (N x n), d->A (n x P) and d->weight = c0 / (c0 r + d0), or 1
+ * with `all`. On error d is partly filled; the caller clears it. */
 static kn_status directions_new(kn_ctx *ctx, const kn_latent *l, bool all, kn_mat AV, directions *d)
 {
     kn_status status;

@@ -16,11 +16,12 @@
 #include "data/responses/responses.h"
 #include "gp/latent.h"
 
-/* True if eigenvector number `direction` (0 .. m-1) of R0 carries signal in the orthogonal
- * complement of the basis: its proportion c0 r/(c0 r + d0) exceeds 2^-48, with c0 and d0 of the
- * last component. Others are left out of D0. */
+/* True if eigenvector number `direction` (0 .. m-1) of R0 (covariance between participants)
+ * carries signal in the orthogonal complement of the basis: its proportion c0 r/(c0 r + d0)
+ * exceeds 2^-48, with c0 and d0 of the last component. Others are left out of D0. */
 bool kn_complement_keeps(const kn_latent *l, ptrdiff_t direction);
-/* Returns the number of eigenvectors of R0 that kn_complement_keeps: the rows of D0. */
+/* Returns the number of eigenvectors of R0 (covariance between participants) that
+ * kn_complement_keeps: the rows of D0. */
 ptrdiff_t kn_complement_count(const kn_latent *l);
 
 /* Copies the columns of RU (n x m) whose eigenvector kn_complement_keeps to `to` (n x count). */
@@ -35,8 +36,9 @@ typedef struct kn_complement_input {
 } kn_complement_input;
 
 /* Computes e (m): the energy |D_n|^2 of the responses outside the basis along each eigenvector n
- * of R0, with D as in the equation at the top of this file. Reads Y once, 2 N T m flops. The sum
- * of e is less than |Yw (I - VV')|^2 where U does not span all directions. Collective. */
+ * of R0 (covariance between participants), with D as in the equation at the top of this file.
+ * Reads Y once, 2 N T m flops. The sum of e is less than |Yw (I - VV')|^2 where U does not span
+ * all directions. Collective. */
 kn_status kn_complement_energies(kn_ctx *ctx, const kn_latent *l, const kn_complement_input *input,
                                  double *e);
 

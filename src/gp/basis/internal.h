@@ -70,8 +70,8 @@ kn_status kn_reading_last(kn_ctx *ctx, kn_readings *w, kn_basis *b, double *mean
  * = |A|^2, and the means of the responses in mean (T) if centred. 4 n T k flops. Collective. */
 kn_status kn_reading_last_single(kn_ctx *ctx, kn_readings *w, kn_basis *b, double *mean);
 
-/* Memory plan of all readings for n participants, T responses and k columns: Q, M, W and B stay
- * in the plan, the work space of a reading only raises the peak. */
+/* Predicts in plan r the memory of all readings for n participants, T responses and k columns:
+ * Q, M, W and B stay in the plan, the work space of a reading only raises the peak. */
 void kn_readings_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t k);
 
 #endif

@@ -69,8 +69,8 @@ kn_status kn_basis_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, const 
 
 /* Returns the number of columns that the range finder works with: k = P + 10, at most min(n, T). */
 ptrdiff_t kn_range_columns(ptrdiff_t n, ptrdiff_t T, ptrdiff_t P);
-/* Memory plan of kn_basis_range for P components of n participants and T responses: B (T x k)
- * and Z (n x k) stay in the plan, the work space only raises the peak. */
+/* Predicts in plan r the memory of kn_basis_range for P components of n participants and T
+ * responses: B (T x k) and Z (n x k) stay in the plan, the work space only raises the peak. */
 void kn_range_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t P);
 
 #endif

@@ -45,16 +45,16 @@ kn_status kn_user_span_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_respon
  * where the fixed columns are B U_C. UC: the fold's own U_C (P x P), or none. */
 kn_status kn_user_span_rotation(kn_ctx *ctx, const kn_gp *gp, kn_mat V, kn_mat UC, kn_mat *rotate);
 
-/* Memory plan of kn_leading_axes for s->N rows and s->span columns: V stays in the plan, the
- * eigenproblem only raises the peak. */
+/* Predicts in plan r the memory of kn_leading_axes for s->N rows and s->span columns: V stays in
+ * the plan, the eigenproblem only raises the peak. */
 void kn_leading_axes_need(kn_mem_plan *r, const kn_problem_size *s);
-/* Memory plan of kn_rotate_to_axes for a matrix of n rows and s->span columns: the new matrix
- * stays in the plan (category `part`) if s->P < s->span, else the work space only raises the
- * peak. */
+/* Predicts in plan r the memory of kn_rotate_to_axes for a matrix of n rows and s->span columns:
+ * the new matrix stays in the plan (category `part`) if s->P < s->span, else the work space only
+ * raises the peak. */
 void kn_rotate_to_axes_need(kn_mem_plan *r, kn_mem_category part, const kn_problem_size *s,
                             ptrdiff_t n);
-/* Memory plan of kn_user_span_axes: a second basis (s->T x s->P) stays in the plan if s->P <
- * s->span; V and the work space only raise the peak. */
+/* Predicts in plan r the memory of kn_user_span_axes: a second basis (s->T x s->P) stays in the
+ * plan if s->P < s->span; V and the work space only raise the peak. */
 void kn_user_span_axes_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

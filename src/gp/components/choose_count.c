@@ -3,6 +3,7 @@
  * of the pilot search. */
 #include "gp/components/choose_count.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -12,8 +13,9 @@
 #include "gp/components/pilot.h"
 #include "gp/missing/completion.h"
 
-/* candidates up to this are tried first, the others only if the loss still falls */
-enum { CURVE_FIRST = 100 };
+/* Candidates up to the first are tried first, further ones only if the loss still falls. */
+static const int CURVE_PARTS[] = {50, 100, INT_MAX};
+enum { PARTS = sizeof CURVE_PARTS / sizeof *CURVE_PARTS };
 static const double LN_2PI = 1.8378770664093455;
 
 /* Fills rows and training coordinates (at most P components) of the fold structs f[0 ..
@@ -106,9 +108,9 @@ static int choose_candidate(kn_mat score, const kn_groups *groups, int steps, bo
     return best;
 }
 
-/* Records in info->curve the LML of each candidate number of components, all at the same R0 with
- * parameters r0, for coordinates Z (n x P). total: energy |Y|^2, of which all but |Z|^2 lies
- * outside the basis. */
+/* Records in info->curve the LML of each candidate number of components, all at the same R0
+ * (covariance between participants) with parameters r0, for coordinates Z (n x P). total: energy
+ * |Y|^2, of which all but |Z|^2 lies outside the basis. */
 static kn_status evaluate_candidates(kn_ctx *ctx, const kn_fit_problem *p, const double *r0,
                                      kn_mat Z, double total, kn_fit_info *info)
 {
@@ -279,9 +281,9 @@ out:
     return status;
 }
 
-/* Computes the loss curve of the first `steps` candidates at the R0 with parameters r0, by folds
- * or the single held-out set, into info->curve, and sets *step to the index of the chosen
- * candidate, -1 for none. Collective. */
+/* Computes the loss curve of the first `steps` candidates at the R0 (covariance between
+ * participants) with parameters r0, by folds or the single held-out set, into info->curve, and
+ * sets *step to the index of the chosen candidate, -1 for none. Collective. */
 static kn_status try_steps(kn_ctx *ctx, const kn_fit_problem *p, const double *r0, bool iso,
                            int steps, kn_fit_info *info, int *step)
 {
@@ -324,17 +326,21 @@ kn_status kn_choose_components(kn_ctx *ctx, const kn_fit_problem *problem, const
 {
     kn_status status;
     kn_fit_problem p = *problem; /* components are independent only under structured noise */
-    int all = list_candidates(&p, info), step, first = all;
+    int all = list_candidates(&p, info), step = 0, tried = 0;
     double r0[KN_COV_THETA];
     p.spec.noise = KN_NOISE_STRUCTURED;
     p.spec.sample = kn_cov_between(&problem->spec.sample);
     kn_cov_theta(&p.spec.sample, at, r0);
     bool iso = problem->spec.noise == KN_NOISE_ISO;
-    while (!iso && first > 1 && kn_ladder[first - 1] > CURVE_FIRST)
-        first--;
-    KN_TRY(try_steps(ctx, &p, r0, iso, first, info, &step));
-    if (first < all && find_best_step(info) == first - 1) /* the loss still falls there */
-        KN_TRY(try_steps(ctx, &p, r0, iso, all, info, &step));
+    for (int part = iso ? PARTS - 1 : 0; part < PARTS && tried < all; part++) {
+        if (tried > 0 && find_best_step(info) < tried - 1) /* the loss rises again */
+            break;
+        int before = tried;
+        while (tried < all && (tried == 0 || kn_ladder[tried] <= CURVE_PARTS[part]))
+            tried++;
+        if (tried > before)
+            KN_TRY(try_steps(ctx, &p, r0, iso, tried, info, &step));
+    }
     KN_TRY(record_likelihoods(ctx, &p, r0, info));
     *P = step < 0 ? 0 : kn_ladder[step];
 out:
@@ -373,8 +379,9 @@ void kn_components_need(kn_mem_plan *r, const kn_problem_size *shape)
 
 /* ---- automatic number of components ---- */
 
-/* Calls kn_choose_components at the pilot's R0 on all MPI ranks, then, if they search in
- * lock-step, replaces *P and the curve in info by those of root. Collective. */
+/* Calls kn_choose_components at the pilot's R0 (covariance between participants) on all MPI
+ * ranks, then, if they search in lock-step, replaces *P and the curve in info by those of root.
+ * Collective. */
 static kn_status choose_components(kn_ctx *ctx, const kn_fit_problem *p,
                                    const kn_search_result *pilot, kn_fit_info *info, ptrdiff_t *P)
 {

@@ -56,8 +56,8 @@ typedef struct kn_curve_fold {
 } kn_curve_fold;
 
 /* Fits one fold: estimates c and d of each component from f->rows.Z_train (n_train x P, set by
- * the caller), with R0 at parameters r0, and predicts the held-out rows. Sets f->mean and var
- * (n_test x P), d and s2 (P). */
+ * the caller), with R0 (covariance between participants) at parameters r0, and predicts the
+ * held-out rows. Sets f->mean and var (n_test x P), d and s2 (P). */
 kn_status kn_curve_fold_fit(kn_ctx *ctx, const kn_fit_problem *p, const double *r0,
                             kn_curve_fold *f);
 
@@ -88,16 +88,16 @@ kn_status kn_curve_score(kn_ctx *ctx, const kn_responses *Y, kn_curve *c);
 /* Frees all that c owns. */
 void kn_curve_clear(kn_curve *c);
 
-/* Memory plan of kn_curve_fold_fit for n training and h held-out rows: the fold's arrays stay in
- * the plan, the engine only raises the peak. */
+/* Predicts in plan r the memory of kn_curve_fold_fit for n training and h held-out rows: the
+ * fold's arrays stay in the plan, the engine only raises the peak. */
 void kn_curve_fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h);
-/* Memory plan of the scores: `rows` held-out rows in all, at most `held_out` in a fold; blocks of
- * y of `samples` participants. */
+/* Predicts in plan r the memory of the scores: `rows` held-out rows in all, at most `held_out`
+ * in a fold; blocks of y of `samples` participants. */
 typedef struct kn_curve_shape {
     ptrdiff_t steps, rows, held_out, samples;
 } kn_curve_shape;
-/* Memory plan of kn_curve_score: scores and work space stay in the plan, the buffers of the
- * block loop only raise the peak. */
+/* Predicts in plan r the memory of kn_curve_score: scores and work space stay in the plan, the
+ * buffers of the block loop only raise the peak. */
 void kn_curve_score_need(kn_mem_plan *r, const kn_problem_size *s, const kn_curve_shape *shape);
 
 #endif

@@ -11,6 +11,7 @@
 #include "gp/predict/predict.h"
 #include "gp/zscore.h"
 #include "la/la.h"
+#include "la/vec.h"
 
 enum { SCORED = 20000 }; /* with more responses an even subset has as good a mean */
 enum { CUT = 512, TILE = CUT / KN_CURVE_TILES }; /* responses per block, and per tile of a worker */
@@ -378,7 +379,7 @@ void kn_observed_losses(kn_mat e, kn_mat v, const double *noise, double *work, d
         for (ptrdiff_t i = 0; noise[j] > 0 && i < e.rows; i++) {
             double s2 = noise[j] + (v.data ? kn_at(v, i, j) : 0);
             if (isfinite(kn_at(e, i, j)))
-                loss[i] += 0.5 * (log(s2) + kn_z2(kn_at(e, i, j), s2));
+                loss[i] += 0.5 * (log(s2) + fmin(kn_z2(kn_at(e, i, j), s2), KN_LOSS_Z2_MAX));
         }
 }
 

@@ -7,7 +7,8 @@
 #include "gp/fit_problem.h"
 
 /* Returns the number of components of the pilot search, at most KN_PILOT_COMPONENTS, if `limit`
- * components are available; at most (N - 1)/2 unless R0 is additive. */
+ * components are available; at most (N - 1)/2 unless R0 (covariance between participants) is
+ * additive. */
 ptrdiff_t kn_pilot_components(const kn_fit_problem *p, ptrdiff_t limit);
 
 /* Pilot search: finds the R0 that maximises the likelihood of a few coordinates Z (N x P, no
@@ -21,8 +22,8 @@ kn_status kn_pilot(kn_ctx *ctx, kn_fit_problem *p, kn_mat X, const kn_groups *gr
 kn_status kn_pilot_of_gram(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info,
                            kn_search_result *found);
 
-/* Memory plan of kn_pilot with at most s->P components: added and removed again, so only the
- * peak rises. */
+/* Predicts in plan r the memory of kn_pilot with at most s->P components: added and removed
+ * again, so only the peak rises. */
 void kn_pilot_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

@@ -39,7 +39,8 @@ out:
 }
 
 /* Gives the fold prediction `part` its basis and mean from the held-out set: part->B (T x P) is
- * moved, or, with iso noise, becomes B times part->rotate; part->mu (T) is moved. */
+ * moved, or, with iso noise (one variance for all responses), becomes B times part->rotate;
+ * part->mu (T) is moved. */
 static kn_status move_heldout_basis(kn_ctx *ctx, kn_heldout *held_out, ptrdiff_t P,
                                     kn_fold_prediction *part)
 {

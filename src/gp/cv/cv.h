@@ -24,7 +24,7 @@ kn_status kn_gp_cv_heldout(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pr
 kn_status kn_components_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
                            kn_gp_maps *out);
 
-/* Memory plan of kn_components_cv with s->folds folds, or of kn_gp_cv_heldout
+/* Predicts in plan r the memory of kn_components_cv with s->folds folds, or of kn_gp_cv_heldout
  * (KN_HELD_OUT_ONCE): the maps stay in the plan, the work space only raises the peak. */
 void kn_components_cv_need(kn_mem_plan *r, const kn_problem_size *s);
 

@@ -51,13 +51,14 @@ kn_status kn_fold_axes(kn_ctx *ctx, const kn_gp *gp, bool signs, kn_fold *f);
 /* Frees all arrays and zeroes *f. */
 void kn_fold_clear(kn_fold *f);
 
-/* Memory plan of a kn_fold with n training rows of s->N and s->P components; stays in the plan. */
+/* Predicts in plan r the memory of a kn_fold with n training rows of s->N and s->P components;
+ * stays in the plan. */
 void kn_fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
-/* Memory plan of kn_folds_pca for `folds` folds of n training rows: added and removed again, so
- * only the peak rises. */
+/* Predicts in plan r the memory of kn_folds_pca for `folds` folds of n training rows: added and
+ * removed again, so only the peak rises. */
 void kn_folds_pca_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, int folds);
-/* Memory plan of kn_fold_axes for n training rows: added and removed again, so only the peak
- * rises. */
+/* Predicts in plan r the memory of kn_fold_axes for n training rows: added and removed again, so
+ * only the peak rises. */
 void kn_fold_axes_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
 
 #endif

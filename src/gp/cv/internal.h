@@ -29,7 +29,7 @@ kn_status kn_folds_energy(kn_ctx *ctx, const kn_responses *Y, kn_fold *f, int n)
  * P T flops, and one block in memory. */
 
 /* Returns true if the likelihood of the model depends on the signs of the components: iso noise
- * with a task covariance that is not spectral. */
+ * (one variance for all responses) with a task covariance that is not spectral. */
 bool kn_gp_depends_on_signs(const kn_gp *gp);
 
 /* Fixes the signs of the components of a fold that has its own basis: flips columns of US or B,
@@ -53,8 +53,8 @@ kn_status kn_fold_signs(kn_ctx *ctx, const kn_responses *Y, kn_fold *f);
 kn_status kn_fold_prediction_new(kn_ctx *ctx, const kn_cv_problem *problem, kn_fold *f,
                                  kn_gp_maps *maps, int k, double *extrapolation);
 
-/* Memory plan of kn_fold_prediction_new for n training and h held-out rows: the predictions stay
- * in the plan, the work space only raises the peak. */
+/* Predicts in plan r the memory of kn_fold_prediction_new for n training and h held-out rows:
+ * the predictions stay in the plan, the work space only raises the peak. */
 void kn_fold_prediction_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h);
 
 /* ---- missing ----

@@ -51,8 +51,8 @@ typedef kn_status (*kn_refit_fn)(kn_ctx *ctx, const kn_refit *fold, kn_fold_pred
 kn_status kn_refit_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_refit_fn fit,
                       kn_gp_maps *out);
 
-/* Memory plan of kn_refit_open for n training and h held-out rows, which stays in the plan; the
- * fit itself is not in it. */
+/* Predicts in plan r the memory of kn_refit_open for n training and h held-out rows, which stays
+ * in the plan; the fit itself is not in it. */
 void kn_refit_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h);
 
 #endif

@@ -38,12 +38,12 @@ void kn_heldout_clear(kn_heldout *h); /* {0} is allowed */
  * Y, 2 n_test T k flops. Collective. */
 kn_status kn_heldout_sketch(kn_ctx *ctx, const kn_heldout *h, const kn_responses *Y, ptrdiff_t k,
                             kn_mat *out);
-/* Memory plan of kn_heldout_sketch: *out (s->N x k) stays in the plan, the work space only
- * raises the peak. */
+/* Predicts in plan r the memory of kn_heldout_sketch: *out (s->N x k) stays in the plan, the
+ * work space only raises the peak. */
 void kn_heldout_sketch_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t k);
 
-/* Memory plan of kn_heldout_new for s->N rows and K components: the held-out set stays in the
- * plan. */
+/* Predicts in plan r the memory of kn_heldout_new for s->N rows and K components: the held-out
+ * set stays in the plan. */
 void kn_heldout_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t K);
 
 #endif

@@ -247,8 +247,9 @@ void kn_engine_core_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_alloc_d(r, KN_NEED_SAMPLES, cells * s->N, s->N + 1);
 }
 
-/* Computes the low-rank features of R0 at parameters r0. With spec.rank_auto, changes the engine
- * to dense if they do not represent R0 well enough, unless root decides (e->follows). */
+/* Computes the low-rank features of R0 (covariance between participants) at parameters r0. With
+ * spec.rank_auto, changes the engine to dense if they do not represent R0 well enough, unless
+ * root decides (e->follows). */
 static kn_status make_features(kn_ctx *ctx, kn_engine *e, const double *r0)
 {
     static const double FAR = 10; /* times the tolerance */
@@ -279,9 +280,9 @@ kn_status kn_engine_sync_rank(kn_ctx *ctx, kn_engine *e, bool *turned)
     return kn_engine_make_dense(ctx, e);
 }
 
-/* Computes the low-rank features at r0, then for each cell the decomposition of R0 and A = U'Z
- * (m x P). If the features show that low rank does not suffice, spec.rank becomes 0 and no cell
- * is decomposed here. */
+/* Computes the low-rank features at r0, then for each cell (components with equal group noise)
+ * the decomposition of R0 and A = U'Z (m x P). If the features show that low rank does not
+ * suffice, spec.rank becomes 0 and no cell is decomposed here. */
 static kn_status decompose_low(kn_ctx *ctx, kn_engine *e, const double *r0)
 {
     kn_status status;
@@ -305,8 +306,9 @@ static bool is_decomposed_at(const kn_engine *e, const double *r0)
     return same;
 }
 
-/* Decomposes R0 of every cell at parameters r0, dense or low rank, unless it is decomposed
- * there, and sets A = U'Z (m x P) of each. [METHOD 1b] A dense cell costs 9 N^3 + 2 N^2 P flops. */
+/* Decomposes R0 of every cell (components with equal group noise) at parameters r0, dense or low
+ * rank, unless it is decomposed there, and sets A = U'Z (m x P) of each. [METHOD 1b] A dense
+ * cell costs 9 N^3 + 2 N^2 P flops. */
 static kn_status decompose_at(kn_ctx *ctx, kn_engine *e, const double *r0)
 {
     kn_status status = KN_OK;
@@ -345,8 +347,9 @@ out:
 
 /* ---- to the latent form ---- */
 
-/* Moves cell k of the engine to *out, a cell of the latent form: its decomposition, and the
- * columns of A (m x n) of the n components whose best cell it is. */
+/* Moves cell k (components with equal group noise) of the engine to *out, a cell of the latent
+ * form: its decomposition, and the columns of A (m x n) of the n components whose best cell it
+ * is. */
 static kn_status move_cell(kn_ctx *ctx, kn_engine *e, int k, ptrdiff_t n, kn_latent_cell *out)
 {
     kn_status status = KN_OK;

@@ -76,8 +76,9 @@ typedef struct kn_engine_data {
     kn_engine_core *core;
 } kn_engine_data;
 
-/* Creates an engine: dense if spec.rank is 0 or pairs are given, else low rank. KN_ERR_MEMORY,
- * with the sizes that would fit, if the dense matrices exceed the budget. */
+/* Creates the engine that evaluates the log likelihood of the coordinates Z (N x P) and its
+ * gradient at given parameters: dense if spec.rank is 0 or pairs are given, else low rank.
+ * KN_ERR_MEMORY, with the sizes that would fit, if the dense matrices exceed the budget. */
 kn_status kn_engine_new(kn_ctx *ctx, const kn_spec *spec, const kn_engine_data *data,
                         kn_engine *out);
 /* Frees all that the engine owns and sets it to {0}. */
@@ -96,30 +97,33 @@ kn_status kn_engine_try_rank(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at);
  * rank to dense if root has changed; *turned tells whether it did so now. Collective. */
 kn_status kn_engine_sync_rank(kn_ctx *ctx, kn_engine *e, bool *turned);
 
-/* Broadcasts root's result of an evaluation to all MPI ranks: c, d, the cell of each component,
- * s2 and the inside parameters (iso noise: only the inside parameters). Each rank keeps its own
- * decomposition. Collective. */
+/* Broadcasts root's result of an evaluation to all MPI ranks: c, d, the cell (components with
+ * equal group noise) of each component, s2 and the inside parameters (iso noise: only the inside
+ * parameters). Each rank keeps its own decomposition. Collective. */
 kn_status kn_engine_broadcast(kn_ctx *ctx, kn_engine *e);
 
 /* Changes a low-rank engine to dense: computes the pair statistics and allocates N x N
  * decompositions; the caller has set spec.rank to 0. KN_ERR_MEMORY as for kn_engine_new. */
 kn_status kn_engine_make_dense(kn_ctx *ctx, kn_engine *e);
 
-/* Builds the latent form *out of the last evaluated point: c, d, gamma and the cells that
- * components use. Moves *X and parts of the engine, which can only be cleared afterwards. */
+/* Builds the latent form *out of the last evaluated point: c, d, gamma (group noise over noise)
+ * and the cells that components use. Moves *X and parts of the engine, which can only be cleared
+ * afterwards. */
 kn_status kn_engine_latent(kn_ctx *ctx, kn_mat *X, kn_engine *e, kn_latent *out);
 
-/* Computes the log likelihood *lml at the weights and shapes `at` of R0, maximised over all
- * other parameters, and unless g is NULL its derivatives with respect to (eta, ln shapes)
- * [cov/simplex_weights.h]. Leaves c, d (iso: also the inside parameters) at their maximum. */
+/* Computes the log likelihood *lml at the weights and shapes `at` of R0 (covariance between
+ * participants), maximised over all other parameters, and unless g is NULL its derivatives with
+ * respect to (eta, ln shapes) [cov/simplex_weights.h]. Leaves c, d (iso: also the inside
+ * parameters) at their maximum. */
 kn_status kn_engine_nested(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, double *lml,
                            double *g);
 
-/* Step 1 of kn_engine_nested: decomposes R0 at the point and computes A = U'Z. A dense engine
- * that is already decomposed there reuses its decomposition. */
+/* Step 1 of kn_engine_nested: decomposes R0 (covariance between participants) at the point and
+ * computes A = U'Z. A dense engine that is already decomposed there reuses its decomposition. */
 kn_status kn_engine_decompose(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at);
 /* Step 2 of kn_engine_nested, after kn_engine_decompose: maximises the log likelihood over c, d
- * and gamma, or over the inside parameters (iso noise); *lml is the maximum. */
+ * and gamma (group noise over noise), or over the inside parameters (iso noise); *lml is the
+ * maximum. */
 kn_status kn_engine_maximise(kn_ctx *ctx, kn_engine *e, double *lml);
 /* Step 3 of kn_engine_nested, after kn_engine_maximise at the same point: g = derivatives of the
  * maximum with respect to (eta, ln shapes) of R0. */
@@ -131,23 +135,24 @@ kn_status kn_engine_gradient(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, 
 kn_status kn_engine_evaluate_at(kn_ctx *ctx, kn_engine *e, kn_cov_point *at, double *lml);
 
 /* Evaluates structured noise at parameters r0 of R0 (n_theta of e->cov): *lml is the log
- * likelihood maximised over c, d and gamma, which stay in the engine. Folds use it with the R0
- * of the fit. */
+ * likelihood maximised over c, d and gamma (group noise over noise), which stay in the engine.
+ * Folds use it with the R0 of the fit. */
 kn_status kn_engine_at(kn_ctx *ctx, kn_engine *e, const double *r0, double *lml);
 
-/* Evaluates iso noise at all parameters theta = [task, sample, noise], in the order of METHOD
- * 1a: *lml and, unless g is NULL, its gradient, without any inner maximisation. */
+/* Evaluates the likelihood with iso noise (one variance for all responses) at all parameters
+ * theta = [task, sample, noise], in the order of METHOD 1a: *lml and, unless g is NULL, its
+ * gradient, without any inner maximisation. */
 kn_status kn_engine_joint(kn_ctx *ctx, kn_engine *e, const double *theta, double *lml, double *g);
 
 /* Low rank: proportion of the trace of R0 that may be omitted, during the search and at its end. */
 extern const double kn_rank_tolerance_search, kn_rank_tolerance;
 
-/* Memory plan of an engine for s->N participants, s->P coordinates and rank s->M, which stays in
- * the plan; an evaluation (with gradient if `gradient`) only raises the peak. tasks: the task
- * statistics of iso noise are given. */
+/* Predicts in plan r the memory of an engine for s->N participants, s->P coordinates and rank
+ * s->M, which stays in the plan; an evaluation (with gradient if `gradient`) only raises the
+ * peak. tasks: the task statistics of iso noise are given. */
 void kn_engine_need(kn_mem_plan *r, const kn_problem_size *s, bool gradient, bool tasks);
-/* Memory plan of the core of a dense engine for s->N participants (pair statistics and
- * decompositions), which stays in the plan; nothing for low rank. */
+/* Predicts in plan r the memory of the core of a dense engine for s->N participants (pair
+ * statistics and decompositions), which stays in the plan; nothing for low rank. */
 void kn_engine_core_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- engine inner ----
@@ -164,9 +169,10 @@ enum { KN_INSIDE_STARTS = 3 };
  * the exact likelihood the noise comes from the energy outside the basis. */
 void kn_engine_inside_start(const kn_engine *e, int which, double *inside);
 
-/* Inner search of iso noise: maximises the likelihood over the inside parameters (task
- * covariance C, iso term, noise s2) at the decomposed R0. Leaves e->inside and the state of
- * e->iso at the maximum, which is the next warm start; *lml is the value there. [METHOD 3, 3b] */
+/* Inner search of iso noise (one variance for all responses): maximises the likelihood over the
+ * inside parameters (task covariance C, iso term, noise s2) at the decomposed R0. Leaves
+ * e->inside and the state of e->iso at the maximum, which is the next warm start; *lml is the
+ * value there. [METHOD 3, 3b] */
 kn_status kn_engine_maximise_inside(kn_ctx *ctx, kn_engine *e, double *lml);
 
 /* Copies signal and noise variances from the iso state to the engine: c_p, d_p = c_p iso + s2,

@@ -2,9 +2,9 @@
  * outer search over weights and shapes of R0 needs it. */
 #include "gp/likelihood/internal.h"
 
-/* Gradient of the likelihood with respect to the parameters of R0 (g0, n_theta of e->cov) for
- * dense decompositions: H (N x N) = sum over the cells of dLML/dR0, then one contraction with
- * dR0/dtheta per parameter. */
+/* Gradient of the likelihood with respect to the parameters of R0 (covariance between
+ * participants; g0, n_theta of e->cov) for dense decompositions: H (N x N) = sum over the cells
+ * of dLML/dR0, then one contraction with dR0/dtheta per parameter. */
 static void dense_gradient(kn_ctx *ctx, kn_engine *e, double *g0)
 {
     bool iso = e->spec.noise == KN_NOISE_ISO, first = true;
@@ -22,8 +22,8 @@ static void dense_gradient(kn_ctx *ctx, kn_engine *e, double *g0)
 }
 
 /* Gradient with respect to the parameters of R0 (g0, n_theta of e->cov) for low rank with
- * structured noise: collects the factors M (m x P) and w (m) of each cell, then one call for all
- * cells. */
+ * structured noise: collects the factors M (m x P) and w (m) of each cell (components with equal
+ * group noise), then one call for all cells. */
 static kn_status low_rank_gradient(kn_ctx *ctx, kn_engine *e, double *g0)
 {
     kn_status status = KN_OK;
@@ -52,7 +52,7 @@ out:
 }
 
 /* Gradient with respect to the parameters of R0 (g0, n_theta of e->cov) for low rank with iso
- * noise, whose one cell has coordinates rotated by U_C. */
+ * noise, whose one cell (components with equal group noise) has coordinates rotated by U_C. */
 static kn_status low_rank_iso_gradient(kn_ctx *ctx, kn_engine *e, double *g0)
 {
     kn_lowrank_part part = {&e->cell[0].R0,

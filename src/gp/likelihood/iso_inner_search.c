@@ -8,8 +8,9 @@
 #include "cov/spectral_task.h"
 #include "la/la.h"
 
-/* Objective of the inner search (self: kn_engine), in the form that kn_maximise calls: log
- * likelihood *value and gradient at the inside parameters x (n_inside), for the decomposed R0. */
+/* Objective of the inner search under iso noise (self: kn_engine), in the form that kn_maximise
+ * calls: log likelihood *value and its gradient grad (n_inside) at the parameters x (n_inside:
+ * task covariance, iso term, noise) that leave the decomposition of R0 as it is. */
 static kn_status inside_objective(void *self, kn_ctx *ctx, const double *x, double *value,
                                   double *grad)
 {

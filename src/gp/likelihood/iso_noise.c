@@ -161,8 +161,9 @@ static kn_status decompose_tasks(kn_ctx *ctx, kn_iso *s, kn_mat A0, const double
     return KN_OK;
 }
 
-/* Adds to s->S (P x P, lower triangle) the contribution of directions with eigenvalue 0 of R0 to
- * the gradient by C: 1/2 iso E_z/(d d'), E_z = U_C' Z'Z U_C - A'A [METHOD 6a]. Overwrites s->GC. */
+/* Adds to s->S (P x P, lower triangle) the contribution of directions with eigenvalue 0 of R0
+ * (covariance between participants) to the gradient by C: 1/2 iso E_z/(d d'), E_z = U_C' Z'Z U_C
+ * - A'A [METHOD 6a]. Overwrites s->GC. */
 static void add_outside(kn_ctx *ctx, kn_iso *s)
 {
     kn_mat E = s->GC;

@@ -48,24 +48,25 @@ kn_status kn_iso_new(kn_ctx *ctx, const kn_spec *spec, kn_mat Z, ptrdiff_t T, do
 /* Frees all that s owns and sets it to {0}. */
 void kn_iso_clear(kn_iso *s);
 
-/* Sets the number m of eigenvectors U of R0 that the next evaluations use: A becomes m x P, and
- * N - m directions have eigenvalue 0. To be called before the first evaluation and whenever m
- * changes. Z: the same N x P coordinates each time. */
+/* Sets the number m of eigenvectors U of R0 (covariance between participants) that the next
+ * evaluations use: A becomes m x P, and N - m directions have eigenvalue 0. To be called before
+ * the first evaluation and whenever m changes. Z: the same N x P coordinates each time. */
 kn_status kn_iso_set_rank(kn_ctx *ctx, kn_iso *s, kn_mat Z, ptrdiff_t m);
 
-/* Computes the iso log likelihood *lml at the inside parameters [C..., R.diag, noise], given
+/* Computes the log likelihood *lml under iso noise (one noise variance for all responses) at the
+ * parameters `inside` = [task covariance..., iso term, noise], which do not change R0, given
  * eigenvalues r (m) of R0 and A0 = U'Z (m x P), and unless g is NULL its gradient with respect
  * to them. Leaves the state for kn_iso_outer and prediction. */
 kn_status kn_iso_eval(kn_ctx *ctx, kn_iso *s, const double *r, kn_mat A0, const double *inside,
                       double *lml, double *g);
 
-/* Computes the factors of the gradient by R0 (gradient.c) at the last evaluated state: M = Yt
- * c^1/2 (m x P) and w_i = sum_p c_p/L_ip (m; identity: + (T-P) c0/L0_i), with L_ip = c_p (r_i +
- * iso) + s2. */
+/* Computes the factors of the gradient by R0 (covariance between participants; gradient.c) at
+ * the last evaluated state: M = Yt c^1/2 (m x P) and w_i = sum_p c_p/L_ip (m; identity: + (T-P)
+ * c0/L0_i), with L_ip = c_p (r_i + iso) + s2. */
 void kn_iso_outer(const kn_iso *s, const double *r, kn_mat M, double *w);
 
-/* Memory plan of a kn_iso for rank s->M, which stays in the plan; the eigenproblem of C only
- * raises the peak. given: task statistics are given. */
+/* Predicts in plan r the memory of a kn_iso for rank s->M, which stays in the plan; the
+ * eigenproblem of C only raises the peak. given: task statistics are given. */
 void kn_iso_need(kn_mem_plan *r, const kn_problem_size *s, bool given);
 
 #endif

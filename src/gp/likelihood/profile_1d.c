@@ -29,7 +29,7 @@ typedef struct problem {
 
 /* Returns the log likelihood of one component with N values at its best signal variance c =
  * q0/N; logdet = sum ln(r + delta). */
-static double profile_value(double N, double q0, double logdet)
+static double compute_profile_lml(double N, double q0, double logdet)
 {
     return -0.5 * (N * (LN_2PI + 1 + log(q0 / N)) + logdet);
 }
@@ -88,7 +88,7 @@ static void profile_components(void *self, ptrdiff_t first, ptrdiff_t last)
         int best = 0;
         double top = -INFINITY;
         for (int g = 0; g < GRID; g++) {
-            double l = profile_value(N, kn_at(pr->Q0, p, g), pr->logdet[g]);
+            double l = compute_profile_lml(N, kn_at(pr->Q0, p, g), pr->logdet[g]);
             if (l > top) {
                 top = l;
                 best = g;
@@ -101,7 +101,7 @@ static void profile_components(void *self, ptrdiff_t first, ptrdiff_t last)
         double logdet = kn_vec_sum_log_shift(pr->m, pr->r, delta);
         if (pr->rest)
             logdet += (double)pr->zeros * log(delta);
-        double l = profile_value(N, q0, logdet);
+        double l = compute_profile_lml(N, q0, logdet);
         if (l < top) { /* only by rounding is Newton worse than the grid point */
             delta = exp(grid_point(best));
             q0 = kn_at(pr->Q0, p, best);

@@ -21,7 +21,7 @@ kn_status kn_profile(kn_ctx *ctx, ptrdiff_t m, const double *r, ptrdiff_t zeros,
 kn_status kn_profile_within(kn_ctx *ctx, double nats, ptrdiff_t m, const double *r, ptrdiff_t zeros,
                             kn_mat A2, const double *rest, double *c, double *d, double *lml);
 
-/* Memory plan of kn_profile for rank m and P components: only the peak rises. */
+/* Predicts in plan r the memory of kn_profile for rank m and P components: only the peak rises. */
 void kn_profile_need(kn_mem_plan *r, ptrdiff_t m, ptrdiff_t P);
 
 #endif

@@ -11,8 +11,8 @@
 static const double LN_2PI = 1.8378770664093455;
 static const double TIE = 1e-9; /* nats by which a larger gamma must be better */
 
-/* Maximises the likelihood of every component over its c and d in cell k, whose R0 is
- * decomposed; results (P each) in e->try_c, try_d, try_lml. */
+/* Maximises the likelihood of every component over its c and d in cell k (components with equal
+ * group noise), whose R0 is decomposed; results (P each) in e->try_c, try_d, try_lml. */
 static kn_status try_cell(kn_ctx *ctx, kn_engine *e, int k)
 {
     const kn_latent_cell *cell = &e->cell[k];

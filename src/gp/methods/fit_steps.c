@@ -113,7 +113,8 @@ void kn_user_span_need(kn_mem_plan *r, const kn_problem_size *s)
     }
 }
 
-/* Moves mean_j to the mean of the completed y_j, and shifts the imputed cells accordingly. */
+/* Shifts the mean of each response with missing cells, s->mean, to that of its completed values,
+ * and its imputed cells accordingly. Complete responses do not change, not even by rounding. */
 static kn_status centre_table(kn_ctx *ctx, const kn_responses *Y, kn_scaling *s, double *imputed)
 {
     kn_status status;
@@ -141,7 +142,8 @@ out:
     return status;
 }
 
-/* R0 by the pilot search on the completed responses. */
+/* Finds R0 by a pilot search on the completed responses p->Y, with coordinates from a Gram
+ * matrix or, for many participants, from the range finder. Collective. */
 static kn_status find_r0(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_search_result *found)
 {
     kn_status status;
@@ -163,8 +165,8 @@ out:
     return status;
 }
 
-/* KN_ERR_MEMORY if the imputation does not fit the budget: imputed cells of all participants and
- * of one fold, and work space. */
+/* Returns KN_ERR_MEMORY if the imputation does not fit the budget: imputed cells of all
+ * participants and of one fold, and work space. */
 static kn_status check_memory(kn_ctx *ctx, const kn_completion *c)
 {
     double cells = 8 * (double)c->missing.cells, work = kn_imputer_bytes(&c->filler, c->missing.N);

@@ -6,7 +6,8 @@
 #include "gp/cv/cv.h"
 #include "gp/missing/completion.h"
 
-/* Records the result of a search in *info. */
+/* Records the result of a search in *info: number of components, rank, log likelihood,
+ * evaluations, reason of the stop, rho and length, and what the basis leaves out. */
 void kn_fit_record(const kn_gp *gp, const kn_search_result *found, const kn_engine *e,
                    const kn_basis *basis, kn_fit_info *info);
 
@@ -22,7 +23,8 @@ kn_status kn_fit_cv(kn_ctx *ctx, const kn_gp *gp, kn_fit_problem *p, kn_fit_info
  * kn_basis_given; KN_ERR_ARGUMENT if there are fewer axes than gp->P. Collective. */
 kn_status kn_user_span_given(kn_ctx *ctx, const kn_fit_problem *p, kn_basis *basis, kn_gp *gp,
                              kn_fit_info *info);
-/* Memory plan of kn_user_span_given; keeps the basis, and the original columns if P < s->span. */
+/* Predicts in plan r the memory of kn_user_span_given: the basis, and the original columns if
+ * s->P < s->span, stay in the plan. */
 void kn_user_span_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* Imputes the missing cells of p->Y and sets p->Y.missing, p->Y.imputed and p->completion, which

@@ -68,8 +68,9 @@ void kn_imputer_move(kn_imputer *f, const kn_cov_point *at, ptrdiff_t rank)
     f->rank_auto = false;
 }
 
-/* Low-rank features; Phi stays none if rank_auto finds them insufficient. */
-static kn_status low_rank(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi)
+/* Computes low-rank features *Phi (n x m, owned by the caller) of R0 (covariance between
+ * participants) over the rows X (n x F); Phi stays none if rank_auto finds them insufficient. */
+static kn_status compute_low_rank(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi)
 {
     static const double FAR = 10; /* times the tolerance, as in a search */
     kn_status status;
@@ -88,8 +89,10 @@ out:
     return status;
 }
 
-/* Eigenvectors of a dense R0 times r^1/2, except for 1e-6 of the trace. */
-static kn_status dense_features(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi)
+/* Computes *Phi (n x m, owned by the caller), the eigenvectors of a dense R0 (covariance between
+ * participants) over the rows X (n x F) times r^1/2, without those that have 1e-6 of the trace
+ * together. */
+static kn_status compute_dense(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi)
 {
     kn_status status;
     kn_pairs pairs = {0};
@@ -118,8 +121,8 @@ kn_status kn_imputer_features(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat
     kn_status status = KN_OK;
     *Phi = kn_mat_none();
     if (f->rank > 0)
-        status = low_rank(ctx, f, X, Phi);
-    return status == KN_OK && !Phi->data ? dense_features(ctx, f, X, Phi) : status;
+        status = compute_low_rank(ctx, f, X, Phi);
+    return status == KN_OK && !Phi->data ? compute_dense(ctx, f, X, Phi) : status;
 }
 
 kn_status kn_imputer_run(kn_ctx *ctx, const kn_imputer *f, const ptrdiff_t *rows, ptrdiff_t n,

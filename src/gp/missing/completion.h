@@ -30,25 +30,28 @@ typedef struct kn_imputer {
     uint64_t seed;
 } kn_imputer;
 
-/* Sets R0 to the start of a search: equal weights, lengths at the median distance. X and Y are
- * borrowed. */
+/* Creates an imputer for the responses Y (N x T) with design X (N x F), both borrowed; R0
+ * (covariance between participants) is at the start of a search: equal weights, lengths at the
+ * median distance. */
 kn_status kn_imputer_new(kn_ctx *ctx, const kn_spec *spec, kn_mat X, const kn_responses *Y,
                          kn_imputer *out);
-/* Sets R0 to the result of a search. */
+/* Gives the imputer the R0 (covariance between participants) of a search result: weights and
+ * shapes `at`, and its rank. */
 void kn_imputer_move(kn_imputer *f, const kn_cov_point *at, ptrdiff_t rank);
 
-/* Imputes the n rows (rows NULL: all) into imputed (missing->cells); NaN for other rows.
- * Collective. */
+/* Imputes the missing cells of the given n rows (rows NULL: all) into imputed (missing->cells
+ * values); NaN for cells of other rows. *info records the rounds. Collective. */
 kn_status kn_imputer_run(kn_ctx *ctx, const kn_imputer *f, const ptrdiff_t *rows, ptrdiff_t n,
                          double *imputed, kn_impute_info *info);
 
-/* Computes Phi (n x m, owned by the caller) with Phi Phi' = R0 over the rows of X, except for 1e-6
- * of its trace: low-rank features, or scaled eigenvectors of a dense R0. A small m matters because
- * every pattern of observed rows costs m^3; the error is far below the uncertainty of imputed
- * cells. */
+/* Computes Phi (n x m, owned by the caller) with Phi Phi' = R0 (covariance between participants)
+ * over the rows of X, except for 1e-6 of its trace: low-rank features, or scaled eigenvectors of
+ * a dense R0. A small m matters because every pattern of observed rows costs m^3; the error is
+ * far below the uncertainty of imputed cells. */
 kn_status kn_imputer_features(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi);
 
-/* Bytes of one run over n rows, without the imputed cells themselves. */
+/* Returns the bytes of work space of kn_imputer_run over n rows, without the imputed cells
+ * themselves. */
 double kn_imputer_bytes(const kn_imputer *f, ptrdiff_t n);
 
 /* ---- completed responses ---- */
@@ -64,8 +67,9 @@ typedef struct kn_completion {
 
 void kn_completion_clear(kn_completion *c); /* {0} is allowed */
 
-/* Imputes the n rows afresh from these rows only. *Y are the responses with these cells imputed
- * and NaN in other rows; Y->imputed is *imputed, owned by the caller. Collective. */
+/* Imputes the missing cells of the n rows of a fold afresh from these rows only. *Y are the
+ * responses with these cells imputed and NaN in other rows; Y->imputed is *imputed, owned by the
+ * caller. Collective. */
 kn_status kn_completion_fold(kn_ctx *ctx, const kn_completion *c, const ptrdiff_t *rows,
                              ptrdiff_t n, double **imputed, kn_responses *Y);
 

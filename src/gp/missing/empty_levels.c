@@ -18,7 +18,7 @@ void kn_impute_levels_clear(kn_impute_levels *l)
     *l = (kn_impute_levels){0};
 }
 
-/* True if the rows of E are indicators that sum to 1: the term of a category itself. Slopes of
+/* True if every row of E has entries 0 .. 1 with sum 1: the term of a category itself. Slopes of
  * levels are not. */
 static bool are_indicators(kn_mat E)
 {
@@ -36,7 +36,9 @@ static bool are_indicators(kn_mat E)
     return true;
 }
 
-/* A level is empty for a response if it has participants and all of them lack the response. */
+/* Sets c->empty (L x T): a level is empty for a response if it has participants and all of them
+ * lack the response; c->any per level and *any become true if there are some. place: see
+ * kn_impute_row_index. */
 static kn_status find_empty(kn_ctx *ctx, const kn_responses *Y, const ptrdiff_t *place,
                             struct kn_impute_category *c, bool *any)
 {
@@ -66,8 +68,8 @@ out:
     return status;
 }
 
-/* Sets the level of each training row of a category (-1: none) and finds the levels without a value
- * per response (empty: L x T); *any becomes true if there are some. c owns the arrays. */
+/* Sets the level of each row of a category (-1: none) and finds the levels that are empty for
+ * some response; *any becomes true if there are. c owns the arrays. */
 static kn_status category_new(kn_ctx *ctx, const kn_responses *Y, const ptrdiff_t *place,
                               struct kn_impute_category *c, bool *any)
 {

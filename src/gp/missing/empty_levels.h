@@ -28,7 +28,8 @@ typedef struct kn_impute_levels {
     bool any; /* some level is empty for some response */
 } kn_impute_levels;
 
-/* Builds out from the category terms of cov at theta, over the rows X (n x F, borrowed) of Y. */
+/* Finds, for each category term of cov at parameters theta, the levels of the rows X (n x F,
+ * borrowed) and those that have no value in a response of Y. out is cleared on error. */
 kn_status kn_impute_levels_new(kn_ctx *ctx, const kn_cov *cov, const double *theta, kn_mat X,
                                const kn_responses *Y, kn_impute_levels *out);
 void kn_impute_levels_clear(kn_impute_levels *l); /* {0} is allowed */
@@ -36,8 +37,9 @@ void kn_impute_levels_clear(kn_impute_levels *l); /* {0} is allowed */
 /* True if the level of participant i in some category is empty for response j. */
 bool kn_impute_empty(const kn_impute_levels *l, ptrdiff_t i, ptrdiff_t j);
 
-/* effect (n x count) = part of the mean G that comes from levels that are empty for some response,
- * 0 for participants without such a level; alpha: n x count. */
+/* Computes effect (n x count), the part of the predicted mean that comes from levels that are
+ * empty for some response; 0 for participants without such a level. alpha (n x count): weights
+ * R0^-1 of the mean. */
 kn_status kn_impute_level_effects(kn_ctx *ctx, const kn_impute_levels *l, kn_mat alpha,
                                   kn_mat effect);
 

@@ -13,7 +13,7 @@ static const double MIN_PSI = 0.05; /* proportion of the variance of a response 
 static const double MIN_D = 1e-6;
 
 /* State of an imputation. */
-typedef struct filling {
+typedef struct imputation {
     const kn_impute_problem *p;
     kn_responses Y; /* completed */
     double *imputed, *delta;
@@ -30,7 +30,7 @@ typedef struct filling {
     kn_mat less, all;
     kn_mat a, a_n; /* P x n  factor scores with G, and with Gn */
     double *g;     /* cells  G, or Gn, of the missing cells */
-} filling;
+} imputation;
 
 ptrdiff_t kn_impute_components(const kn_responses *Y)
 {
@@ -53,7 +53,7 @@ kn_status kn_impute_row_index(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t **pl
 }
 
 /* Frees the work space of the imputation. */
-static void filling_clear(filling *f)
+static void imputation_clear(imputation *f)
 {
     kn_mat *m[] = {&f->U, &f->y,   &f->A,     &f->UA,   &f->alpha, &f->effect, &f->F,
                    &f->B, &f->rhs, &f->rhs_n, &f->less, &f->all,   &f->a,      &f->a_n};
@@ -65,14 +65,17 @@ static void filling_clear(filling *f)
     kn_free(f->place);
 }
 
-static bool levels_matter(const filling *f)
+/* True if a category has a level that is empty for some response. */
+static bool levels_matter(const imputation *f)
 {
     return f->p->levels && f->p->levels->any;
 }
 
-/* Allocates the work space of the rounds for P components and blocks of at most KN_BLOCK
- * responses. */
-static kn_status rounds_new(kn_ctx *ctx, filling *f, ptrdiff_t P)
+/* Allocates the work space of the imputation's rounds (EM-like passes of a P-factor model of the
+ * residuals) for n participants, T responses and blocks of at most KN_BLOCK responses, and
+ * decomposes R0 (covariance between participants, n x n). The caller clears f, also after an
+ * error. */
+static kn_status rounds_new(kn_ctx *ctx, imputation *f, ptrdiff_t P)
 {
     kn_status status;
     ptrdiff_t n = f->Y.N, T = f->Y.T, width = T < KN_BLOCK ? T : KN_BLOCK;
@@ -99,11 +102,12 @@ out:
     return status;
 }
 
-/* E (n x count) = y - G for the responses from `first` on, from the completed responses; f->y
- * keeps y, and f->effect the effects of empty levels. */
+/* Callback of kn_impute_eigen (self: imputation): E (n x count) = y - G, completed responses
+ * from `first` on minus their predicted means; f->y keeps y, and f->effect the effects of empty
+ * levels. */
 static kn_status compute_residuals(kn_ctx *ctx, void *self, ptrdiff_t first, kn_mat E)
 {
-    filling *f = self;
+    imputation *f = self;
     ptrdiff_t n = E.rows, count = E.cols;
     kn_mat A = kn_cols(f->A, 0, count);
     kn_status status = kn_check_cancel(ctx);
@@ -141,18 +145,20 @@ static kn_status compute_residuals(kn_ctx *ctx, void *self, ptrdiff_t first, kn_
     return status;
 }
 
-static ptrdiff_t row_of(const filling *f, ptrdiff_t i)
+/* Returns the row of the data that participant i of this imputation is. */
+static ptrdiff_t find_data_row(const imputation *f, ptrdiff_t i)
 {
     return f->Y.rows ? f->Y.rows[i] : i;
 }
 
-/* psi_j of column `at` of E (n x count), from the observed cells. */
-static double own_variance(const filling *f, kn_mat E, ptrdiff_t first, ptrdiff_t at)
+/* Returns psi_j, the mean square of what the factors leave of column `at` of E (n x count), over
+ * its observed cells, at least MIN_PSI; j = first + at. */
+static double compute_noise(const imputation *f, kn_mat E, ptrdiff_t first, ptrdiff_t at)
 {
     double sum = 0;
     ptrdiff_t observed = 0, j = first + at;
     for (ptrdiff_t i = 0; i < E.rows; i++) {
-        if (kn_is_missing(f->Y.missing, row_of(f, i), j))
+        if (kn_is_missing(f->Y.missing, find_data_row(f, i), j))
             continue;
         double e = kn_at(E, i, at);
         for (ptrdiff_t p = 0; p < f->F.cols; p++)
@@ -163,15 +169,15 @@ static double own_variance(const filling *f, kn_mat E, ptrdiff_t first, ptrdiff_
     return fmax(observed > 0 ? sum / (double)observed : 0, MIN_PSI);
 }
 
-/* Removes the missing cells of column `at` from the sums: stores their mean G (or Gn), adds their
- * part to `less`, and sets E and effect to 0 there. */
-static void take_holes(filling *f, kn_mat E, ptrdiff_t first, ptrdiff_t at)
+/* Removes the missing cells of column `at` (response first + at) from the sums: stores their
+ * predicted mean, adds their part to f->less, and sets E and effect to 0 there. */
+static void remove_missing(imputation *f, kn_mat E, ptrdiff_t first, ptrdiff_t at)
 {
     ptrdiff_t j = first + at, P = f->F.cols;
     if (kn_missing_in(f->Y.missing, j) == 0)
         return;
     for (ptrdiff_t i = 0; i < E.rows; i++) {
-        ptrdiff_t row = row_of(f, i);
+        ptrdiff_t row = find_data_row(f, i);
         if (!kn_is_missing(f->Y.missing, row, j))
             continue;
         double *e = &kn_col(E, at)[i], *less = kn_col(f->less, i);
@@ -189,8 +195,11 @@ static void take_holes(filling *f, kn_mat E, ptrdiff_t first, ptrdiff_t at)
     }
 }
 
-/* Computes all quantities of a round that are sums over responses, and B, psi. */
-static kn_status compute_round_sums(kn_ctx *ctx, filling *f)
+/* In one pass over the completed responses, computes what a round of the imputation takes from
+ * all of them, with the residuals e and factors F (n x P): loadings B (T x P), noise variances
+ * psi (T), and for the factor scores the sums over responses rhs = B'Psi^-1 e of observed cells
+ * (P x n), all = B'Psi^-1 B (P x P) and less, the part of it that missing cells have (P P x n). */
+static kn_status compute_round_sums(kn_ctx *ctx, imputation *f)
 {
     kn_status status = KN_OK;
     kn_mat E = {0}, weighted = {0};
@@ -212,8 +221,8 @@ static kn_status compute_round_sums(kn_ctx *ctx, filling *f)
             for (ptrdiff_t j = 0; j < count; j++)
                 kn_col(B, p)[j] /= f->s2[p];
         for (ptrdiff_t j = 0; j < count; j++) {
-            f->psi[first + j] = own_variance(f, e, first, j);
-            take_holes(f, e, first, j);
+            f->psi[first + j] = compute_noise(f, e, first, j);
+            remove_missing(f, e, first, j);
             for (ptrdiff_t p = 0; p < P; p++)
                 kn_col(w, p)[j] = kn_at(B, j, p) / f->psi[first + j];
         }
@@ -229,7 +238,8 @@ out:
     return status;
 }
 
-/* Solves M x = b in place by Cholesky (M P x P, lower triangle; P at most 10); L is work space. */
+/* Solves M x = b in place by Cholesky (M P x P, positive definite, lower triangle; P at most
+ * 10); L is work space. */
 static void solve_small(ptrdiff_t P, double *M, double *L, double *b)
 {
     for (ptrdiff_t j = 0; j < P; j++) {
@@ -256,8 +266,9 @@ static void solve_small(ptrdiff_t P, double *M, double *L, double *b)
     }
 }
 
-/* The factor scores a of every participant. */
-static void compute_scores(filling *f)
+/* Computes the factor scores f->a (P x n) of every participant from its observed cells, and
+ * f->a_n for cells of empty levels. */
+static void compute_scores(imputation *f)
 {
     ptrdiff_t n = f->Y.N, P = f->F.cols;
     double inverse[KN_IMPUTE_MAX], M[KN_IMPUTE_MAX * KN_IMPUTE_MAX],
@@ -284,14 +295,15 @@ static void compute_scores(filling *f)
     }
 }
 
-/* Imputes the missing cells anew; returns the rms of their change. */
-static double impute_cells(filling *f)
+/* Imputes every missing cell anew from mean, loadings and scores; returns the root mean square
+ * of the changes. */
+static double impute_cells(imputation *f)
 {
     double sum = 0;
     ptrdiff_t cells = 0, P = f->F.cols;
     for (ptrdiff_t j = 0; j < f->Y.T; j++)
         for (ptrdiff_t i = 0; kn_missing_in(f->Y.missing, j) > 0 && i < f->Y.N; i++) {
-            ptrdiff_t row = row_of(f, i);
+            ptrdiff_t row = find_data_row(f, i);
             if (!kn_is_missing(f->Y.missing, row, j))
                 continue;
             ptrdiff_t at = kn_missing_at(f->Y.missing, row, j);
@@ -307,10 +319,10 @@ static double impute_cells(filling *f)
     return cells > 0 ? sqrt(sum / (double)cells) : 0;
 }
 
-/* Imputes missing cells by rounds of component scores and loadings until cells change by less than
- * the tolerance (root mean square) or the rounds are used up.  [METHOD 0b] info gets P, rounds and
- * the last change. */
-static kn_status impute_rounds(kn_ctx *ctx, filling *f, kn_impute_info *info)
+/* Imputes missing cells by rounds of factor scores and loadings until cells change by less than
+ * the tolerance (root mean square) or the rounds are used up [METHOD 0b]. info gets P, rounds
+ * and the last change. */
+static kn_status impute_rounds(kn_ctx *ctx, imputation *f, kn_impute_info *info)
 {
     kn_status status;
     ptrdiff_t P = f->p->P > 0 ? f->p->P : kn_impute_components(&f->Y);
@@ -340,7 +352,7 @@ kn_status kn_impute(kn_ctx *ctx, const kn_impute_problem *p, double *imputed, do
     kn_status status;
     const kn_missing_mask *h = p->Y.missing;
     double *own = NULL;
-    filling f = {.p = p, .Y = p->Y, .imputed = imputed, .delta = delta};
+    imputation f = {.p = p, .Y = p->Y, .imputed = imputed, .delta = delta};
     *info = (kn_impute_info){0};
     f.Y.imputed = imputed;
     for (ptrdiff_t k = 0; k < h->cells; k++)
@@ -356,7 +368,7 @@ kn_status kn_impute(kn_ctx *ctx, const kn_impute_problem *p, double *imputed, do
     if (p->rounds > 0 && info->cells > 0)
         KN_TRY(impute_rounds(ctx, &f, info));
 out:
-    filling_clear(&f);
+    imputation_clear(&f);
     kn_free(own);
     return status;
 }

@@ -46,16 +46,19 @@ typedef struct kn_impute_problem {
     uint64_t seed; /* of the initial eigenvectors, for many participants */
 } kn_impute_problem;
 
-/* Default P: floor(min(n/20, observed cells per participant/7)), 1 to 10. */
+/* Returns the default number of factors of an imputation: floor(min(n/20, observed cells per
+ * participant/7)), 1 to 10. */
 ptrdiff_t kn_impute_components(const kn_responses *Y);
 
-/* Computes imputed (missing->cells, standardised): the missing cells of these rows; NaN for other
- * rows. delta: T, or NULL if not wanted; infinity: no signal. Collective. */
+/* Imputes the missing cells of the rows p->Y by their expectation under R0 (covariance between
+ * participants) and a few factors [METHOD 0b]: imputed (missing->cells values, standardised
+ * units); NaN for cells of other rows. delta (T, or NULL if not wanted): noise over signal of
+ * each response; infinity: no signal. Collective. */
 kn_status kn_impute(kn_ctx *ctx, const kn_impute_problem *p, double *imputed, double *delta,
                     kn_impute_info *info);
 
-/* *place (holes->N, owned by the caller, kn_free): index of each row of the data among the rows of
- * Y; -1: not among them. */
+/* Computes *place (rows of the data, owned by the caller, kn_free): index of each row of the
+ * data among the rows of Y; -1: not among them. */
 kn_status kn_impute_row_index(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t **place);
 
 #endif

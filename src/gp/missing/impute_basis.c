@@ -13,9 +13,10 @@
 
 enum { STREAM = 41, MORE = 8, PASSES = 3, PASSES_AGAIN = 2 };
 
-/* The P largest eigenvalues s2 of w->A (n x n) and their eigenvectors V. */
-static kn_status leading_eigenpairs(kn_ctx *ctx, kn_eig_leading_work *w, ptrdiff_t n, kn_mat V,
-                                    double *s2)
+/* Computes the leading eigenvectors V (n x P) and eigenvalues s2 (P) of w->A (n x n).
+ * KN_ERR_NUMERIC if there is no convergence. */
+static kn_status find_leading_eigenpairs(kn_ctx *ctx, kn_eig_leading_work *w, ptrdiff_t n, kn_mat V,
+                                         double *s2)
 {
     int failed = kn_eig_leading(w, n, V.cols, s2, V);
     if (failed == 0)
@@ -24,8 +25,8 @@ static kn_status leading_eigenpairs(kn_ctx *ctx, kn_eig_leading_work *w, ptrdiff
                    failed < 0 ? "have values that are not finite" : "did not converge");
 }
 
-/* Through E'E (T x T), with E in memory. */
-static kn_status by_responses(kn_ctx *ctx, const kn_impute_source *from, kn_mat F, double *s2)
+/* Computes F (n x P) and s2 through E'E (T x T), with E (n x T) in memory; for few responses. */
+static kn_status find_by_responses(kn_ctx *ctx, const kn_impute_source *from, kn_mat F, double *s2)
 {
     kn_status status;
     kn_mat E = {0}, B = {0};
@@ -35,7 +36,7 @@ static kn_status by_responses(kn_ctx *ctx, const kn_impute_source *from, kn_mat 
     KN_TRY(kn_eig_leading_new(ctx, from->T, F.cols, &w));
     KN_TRY(from->block(ctx, from->self, 0, E));
     kn_syrk(ctx, 1, KN_T, E, 0, kn_sub(w.A, 0, 0, from->T, from->T));
-    KN_TRY(leading_eigenpairs(ctx, &w, from->T, B, s2));
+    KN_TRY(find_leading_eigenpairs(ctx, &w, from->T, B, s2));
     kn_gemm(ctx, 1, KN_N, E, KN_N, B, 0, F);
 out:
     kn_eig_leading_clear(&w);
@@ -44,8 +45,8 @@ out:
     return status;
 }
 
-/* Through EE' (n x n). */
-static kn_status by_samples(kn_ctx *ctx, const kn_impute_source *from, kn_mat F, double *s2)
+/* Computes F (n x P) and s2 through EE' (n x n), an exact sum over blocks of responses. */
+static kn_status find_by_samples(kn_ctx *ctx, const kn_impute_source *from, kn_mat F, double *s2)
 {
     kn_status status;
     kn_mat E = {0}, part = {0};
@@ -66,7 +67,7 @@ static kn_status by_samples(kn_ctx *ctx, const kn_impute_source *from, kn_mat F,
     kn_sum_clear(&sum);
     KN_TRY(kn_eig_leading_new(ctx, n, F.cols, &w));
     kn_mat_set(kn_sub(w.A, 0, 0, n, n), part);
-    KN_TRY(leading_eigenpairs(ctx, &w, n, F, s2));
+    KN_TRY(find_leading_eigenpairs(ctx, &w, n, F, s2));
     for (ptrdiff_t p = 0; p < F.cols; p++)
         for (ptrdiff_t i = 0; i < n; i++)
             kn_col(F, p)[i] *= sqrt(fmax(s2[p], 0));
@@ -78,7 +79,8 @@ out:
     return status;
 }
 
-/* Q <- Q L^-T, Q'Q = LL', twice (CholeskyQR2). */
+/* Orthonormalises the columns of Q (n x k) in place: Q <- Q L^-T, Q'Q = LL', twice
+ * (CholeskyQR2). */
 static kn_status orthonormalise_columns(kn_ctx *ctx, kn_mat Q)
 {
     kn_status status = KN_OK;
@@ -99,7 +101,7 @@ out:
     return status;
 }
 
-/* M = E E'Q; reads E once. */
+/* Computes M (n x k) = E E'Q; reads the residuals E once, 4 n T k flops. */
 static kn_status multiply_residuals(kn_ctx *ctx, const kn_impute_source *from, kn_mat Q, kn_mat M)
 {
     kn_status status;
@@ -120,7 +122,8 @@ out:
     return status;
 }
 
-/* Q = E W, W random (T x Q.cols): does not depend on the order of rows. Reads E once. */
+/* Computes Q (n x k) = E W, W (T x k) random normal: a start that does not depend on the order
+ * of rows. Reads E once. */
 static kn_status sketch_residuals(kn_ctx *ctx, const kn_impute_source *from, kn_rng *rng, kn_mat Q)
 {
     kn_status status;
@@ -142,9 +145,10 @@ out:
     return status;
 }
 
-/* Subspace iteration with P + MORE columns, from an earlier F or from a random sketch. */
-static kn_status by_passes(kn_ctx *ctx, const kn_impute_source *from, kn_mat start, uint64_t seed,
-                           kn_mat F, double *s2)
+/* Computes F (n x P) and s2 by subspace iteration with P + MORE columns, from an earlier F
+ * (start) or from a random sketch; for many participants. */
+static kn_status find_by_passes(kn_ctx *ctx, const kn_impute_source *from, kn_mat start,
+                                uint64_t seed, kn_mat F, double *s2)
 {
     kn_status status;
     ptrdiff_t k = F.cols + MORE;
@@ -185,9 +189,9 @@ kn_status kn_impute_eigen(kn_ctx *ctx, const kn_impute_source *from, kn_mat star
                           kn_mat *F, double *s2)
 {
     bool small = from->T <= KN_BLOCK && from->T <= from->n;
-    kn_status status = small                ? by_responses(ctx, from, *F, s2)
-                       : from->n <= KN_MANY ? by_samples(ctx, from, *F, s2)
-                                            : by_passes(ctx, from, start, seed, *F, s2);
+    kn_status status = small                ? find_by_responses(ctx, from, *F, s2)
+                       : from->n <= KN_MANY ? find_by_samples(ctx, from, *F, s2)
+                                            : find_by_passes(ctx, from, start, seed, *F, s2);
     double noise = (double)(from->n > 8 ? from->n : 8) * DBL_EPSILON * s2[0];
     ptrdiff_t rank = 0;
     while (status == KN_OK && rank < F->cols && s2[rank] > noise)

@@ -19,7 +19,8 @@ typedef struct pattern {
     ptrdiff_t response, missing; /* missing: number of missing cells in these rows */
 } pattern;
 
-static int by_hash(const void *a, const void *b)
+/* Comparison for qsort: patterns by hash, then by response. */
+static int compare_hashes(const void *a, const void *b)
 {
     const pattern *x = a, *y = b;
     if (x->hash != y->hash)
@@ -34,8 +35,9 @@ static uint64_t mix_bits(uint64_t x) /* the finaliser of MurmurHash3 */
     return x ^ (x >> 33);
 }
 
-/* Hash and number of the missing cells of response j, among the rows in use. */
-static void take_pattern(const kn_missing_mask *h, const uint64_t *in_use, ptrdiff_t j,
+/* Sets *out to the hash and the number of the missing cells of response j, among the rows in use
+ * (bit mask). */
+static void hash_pattern(const kn_missing_mask *h, const uint64_t *in_use, ptrdiff_t j,
                          pattern *out)
 {
     *out = (pattern){.response = j};
@@ -46,7 +48,9 @@ static void take_pattern(const kn_missing_mask *h, const uint64_t *in_use, ptrdi
     }
 }
 
-static bool same_rows(const kn_missing_mask *h, const uint64_t *in_use, ptrdiff_t a, ptrdiff_t b)
+/* True if responses a and b have the same missing rows, among those in use. */
+static bool is_same_pattern(const kn_missing_mask *h, const uint64_t *in_use, ptrdiff_t a,
+                            ptrdiff_t b)
 {
     for (ptrdiff_t w = 0; w < h->words; w++)
         if (((h->bits[a * h->words + w] ^ h->bits[b * h->words + w]) & in_use[w]) != 0)
@@ -62,8 +66,8 @@ typedef struct starting {
     pattern *pattern; /* T  sorted by hash */
 } starting;
 
-/* Sorts the responses by the pattern of their missing rows, so that equal patterns share one
- * decomposition. */
+/* Sorts the responses by the pattern of their missing rows into s->pattern (T), so that equal
+ * patterns share one decomposition. */
 static kn_status find_patterns(kn_ctx *ctx, starting *s)
 {
     kn_status status;
@@ -77,8 +81,8 @@ static kn_status find_patterns(kn_ctx *ctx, starting *s)
         if (s->place[i] >= 0)
             s->in_use[i / 64] |= UINT64_C(1) << (i % 64);
     for (ptrdiff_t j = 0; j < h->T; j++)
-        take_pattern(h, s->in_use, j, &s->pattern[j]);
-    qsort(s->pattern, (size_t)h->T, sizeof *s->pattern, by_hash);
+        hash_pattern(h, s->in_use, j, &s->pattern[j]);
+    qsort(s->pattern, (size_t)h->T, sizeof *s->pattern, compare_hashes);
 out:
     return status;
 }
@@ -116,16 +120,16 @@ out:
     return status;
 }
 
-typedef struct own {    /* work space of one pattern */
-    ptrdiff_t n, *row;  /* observed rows */
-    kn_mat U, to_all;   /* n x k; N x k  Phi Phi_o'U */
-    double *r;          /* k */
-    kn_mat y, A, A2, g; /* N, k, k, N rows by at most TOGETHER columns */
+typedef struct pattern_work { /* work space of one pattern */
+    ptrdiff_t n, *row;        /* observed rows */
+    kn_mat U, to_all;         /* n x k; N x k  Phi Phi_o'U */
+    double *r;                /* k */
+    kn_mat y, A, A2, g;       /* N, k, k, N rows by at most TOGETHER columns */
     double *c, *d, *lml, *rest, *mean;
-} own;
+} pattern_work;
 
 /* Frees the work of one pattern. */
-static void own_clear(own *o)
+static void pattern_work_clear(pattern_work *o)
 {
     kn_mat *m[] = {&o->U, &o->to_all, &o->y, &o->A, &o->A2, &o->g};
     double *d[] = {o->r, o->c, o->d, o->lml, o->rest, o->mean};
@@ -136,10 +140,11 @@ static void own_clear(own *o)
     kn_free(o->row);
 }
 
-/* Work of the `count` responses that share the missing rows of response j: the rows with a value,
- * decomposition of their covariance (U, r), the map to all rows (N x m), and buffers for at most
- * TOGETHER responses. On error o is partly filled; the caller clears it. */
-static kn_status own_new(kn_ctx *ctx, const starting *s, ptrdiff_t j, ptrdiff_t count, own *o)
+/* Prepares the work of the `count` responses that share the missing rows of response j: the rows
+ * with a value, decomposition of their covariance (U, r), the map to all rows (N x k), and
+ * buffers for at most TOGETHER responses. On error o is partly filled; the caller clears it. */
+static kn_status pattern_work_new(kn_ctx *ctx, const starting *s, ptrdiff_t j, ptrdiff_t count,
+                                  pattern_work *o)
 {
     kn_status status;
     const kn_responses *Y = &s->p->Y;
@@ -169,9 +174,9 @@ out:
     return status;
 }
 
-/* Compacts y (N x width) to its first n rows, the observed ones, and subtracts their mean; rest[j]
- * becomes the energy. */
-static void centre_available(own *o, ptrdiff_t width)
+/* Compacts y (N x width) to its first n rows, the observed ones, and subtracts their mean, which
+ * goes to o->mean[j]; o->rest[j] becomes the energy. */
+static void centre_available(pattern_work *o, ptrdiff_t width)
 {
     for (ptrdiff_t j = 0; j < width; j++) {
         double *y = kn_col(o->y, j), mean = 0, energy = 0;
@@ -186,8 +191,9 @@ static void centre_available(own *o, ptrdiff_t width)
     }
 }
 
-/* Computes delta and the smoothed values g (N x width, without the mean) of `width` responses. */
-static kn_status smooth_responses(kn_ctx *ctx, own *o, ptrdiff_t width, double *delta)
+/* Estimates delta (width), noise over signal, of the centred responses and computes their
+ * predicted values o->g (N x width, without the mean) in all rows; delta infinity: no signal. */
+static kn_status smooth_responses(kn_ctx *ctx, pattern_work *o, ptrdiff_t width, double *delta)
 {
     kn_status status;
     ptrdiff_t k = o->U.cols;
@@ -214,7 +220,8 @@ out:
     return status;
 }
 
-/* Sets the missing cells of response j to value (+ g[i], N; g may be NULL). */
+/* Sets the imputed values of response j to value, plus g[i] of each participant (N; g may be
+ * NULL). */
 static void write_response(const starting *s, ptrdiff_t j, double value, const double *g)
 {
     const kn_responses *Y = &s->p->Y;
@@ -225,8 +232,9 @@ static void write_response(const starting *s, ptrdiff_t j, double value, const d
     }
 }
 
-/* Too few values: the mean only; without any value the mean of all participants, which is 0. */
-static kn_status means_only(kn_ctx *ctx, const starting *s, const pattern *first, ptrdiff_t count)
+/* Imputes `count` responses with too few values (patterns from `first` on) by their mean only;
+ * without any value by 0, the mean of all participants. */
+static kn_status impute_means(kn_ctx *ctx, const starting *s, const pattern *first, ptrdiff_t count)
 {
     kn_status status;
     kn_responses given = kn_responses_as_given(&s->p->Y);
@@ -249,18 +257,19 @@ out:
     return status;
 }
 
-/* Imputes `count` responses with the same observed rows. */
+/* Imputes `count` responses with the same observed rows (patterns from `first` on), each from
+ * its own values and the covariates. */
 static kn_status start_pattern(kn_ctx *ctx, const starting *s, const pattern *first,
                                ptrdiff_t count)
 {
     kn_status status = KN_OK;
-    own o = {0};
+    pattern_work o = {0};
     kn_responses given = kn_responses_as_given(&s->p->Y);
     ptrdiff_t index[TOGETHER];
     double delta[TOGETHER];
     if (given.N - first->missing < KN_IMPUTE_MIN)
-        return means_only(ctx, s, first, count);
-    KN_TRY(own_new(ctx, s, first->response, count, &o));
+        return impute_means(ctx, s, first, count);
+    KN_TRY(pattern_work_new(ctx, s, first->response, count, &o));
     for (ptrdiff_t k = 0; k < count; k += TOGETHER) {
         ptrdiff_t width = count - k < TOGETHER ? count - k : TOGETHER;
         for (ptrdiff_t j = 0; j < width; j++)
@@ -275,7 +284,7 @@ static kn_status start_pattern(kn_ctx *ctx, const starting *s, const pattern *fi
         }
     }
 out:
-    own_clear(&o);
+    pattern_work_clear(&o);
     return status;
 }
 
@@ -288,7 +297,7 @@ kn_status kn_impute_start(kn_ctx *ctx, const kn_impute_problem *p, const ptrdiff
     KN_TRY(find_patterns(ctx, &s));
     for (ptrdiff_t k = 0, n; k < h->T; k += n) {
         for (n = 1; k + n < h->T && s.pattern[k + n].hash == s.pattern[k].hash &&
-                    same_rows(h, s.in_use, s.pattern[k].response, s.pattern[k + n].response);)
+                    is_same_pattern(h, s.in_use, s.pattern[k].response, s.pattern[k + n].response);)
             n++;
         KN_TRY(kn_check_cancel(ctx));
         KN_TRY(start_pattern(ctx, &s, &s.pattern[k], n));

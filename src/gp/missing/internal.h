@@ -19,12 +19,13 @@
  * Responses with the same observed rows share a decomposition, n m^2 + m^3 each: few of them if
  * missing cells come in blocks, one per response at worst. */
 
-/* Sets the missing cells in imputed, and delta (T). place as from kn_impute_row_index. */
+/* Imputes every response by itself, from its observed values and the covariates, as the start of
+ * the rounds: sets imputed and delta (T). place as from kn_impute_row_index. */
 kn_status kn_impute_start(kn_ctx *ctx, const kn_impute_problem *p, const ptrdiff_t *place,
                           double *imputed, double *delta);
 
-/* Computes U (n x k) and r (k, ascending, positive) of Phi Phi' (Phi n x m), owned by the
- * caller. */
+/* Computes eigenvectors *U (n x k) and eigenvalues *r (k, ascending, positive) of Phi Phi' for
+ * features Phi (n x m), both owned by the caller. */
 kn_status kn_impute_decompose(kn_ctx *ctx, kn_mat Phi, kn_mat *U, double **r);
 
 /* ---- impute basis ----
@@ -47,9 +48,9 @@ typedef struct kn_impute_source {
     kn_status (*block)(kn_ctx *ctx, void *self, ptrdiff_t first, kn_mat E);
 } kn_impute_source;
 
-/* Computes F (n x P) and s2 (P), the eigenvalues of E'E; F->cols is reduced to those above
- * rounding. start: F of an earlier call for a similar E, or kn_mat_none(). KN_ERR_NUMERIC if the
- * eigenproblem fails. Collective. */
+/* Computes the leading components F (n x P) of the residuals E (n x T) and s2 (P), the
+ * eigenvalues of E'E; F->cols is reduced to those above rounding. start: F of an earlier call
+ * for a similar E, or kn_mat_none(). KN_ERR_NUMERIC if the eigenproblem fails. Collective. */
 kn_status kn_impute_eigen(kn_ctx *ctx, const kn_impute_source *from, kn_mat start, uint64_t seed,
                           kn_mat *F, double *s2);
 

@@ -31,7 +31,8 @@ typedef struct run {
     int calls;
 } run;
 
-/* Makes NLopt stop; returns the best value as the objective. */
+/* Makes NLopt stop and records why; returns the best value so far, scaled, as the value of the
+ * objective. */
 static double stop_with(run *r, kn_stop why)
 {
     r->stop = why;
@@ -48,7 +49,8 @@ kn_status kn_deadline_passed(kn_ctx *ctx, const kn_limits *limits, bool *late)
     return status;
 }
 
-/* True if cancelled or a limit is reached; *value is then what the objective returns. */
+/* True if the search is cancelled or a limit is reached; *value is then what the objective
+ * returns, and r->status an error if no point may be kept. */
 static bool search_stops(run *r, double *value)
 {
     bool late = false;
@@ -70,9 +72,9 @@ static bool search_stops(run *r, double *value)
     return r->stopped;
 }
 
-/* Objective for NLopt: value and gradient at x (n), both divided by o->unit; keeps the best point
- * in r->best. Stops NLopt if a limit is reached, the call is cancelled or the objective fails
- * (r->status). A value that is not finite counts as -infinity with gradient 0. */
+/* Objective for NLopt (data: run): value and gradient at x (n), both divided by o->unit; keeps
+ * the best point in r->best. Stops NLopt if a limit is reached, the call is cancelled or the
+ * objective fails (r->status). A value that is not finite counts as -infinity with gradient 0. */
 static double nlopt_objective(unsigned n, const double *x, double *grad, void *data)
 {
     run *r = data;
@@ -198,8 +200,9 @@ enum {
     INSIDE = 2 * KEPT + 6 + 4, /* vectors that NLopt allocates: work, bounds, tolerances */
 };
 
-/* Bytes that NLopt allocates itself; they are counted towards the budget. */
-static size_t inside_bytes(ptrdiff_t n)
+/* Returns the bytes that NLopt allocates itself for n variables; they are counted towards the
+ * memory budget. */
+static size_t compute_inside_bytes(ptrdiff_t n)
 {
     return (size_t)n * INSIDE * sizeof(double);
 }
@@ -220,9 +223,9 @@ kn_status kn_maximise_large(kn_ctx *ctx, const kn_large_options *o, kn_limits *l
     KN_TRY(kn_alloc_d(ctx, o->n, &s.grad));
     KN_TRY(kn_alloc_d(ctx, o->n, &s.at));
     KN_TRY(kn_alloc_d(ctx, o->n, &s.work));
-    kn_meter_add_block(kn_ctx_meter(ctx), inside_bytes(o->n));
+    kn_meter_add_block(kn_ctx_meter(ctx), compute_inside_bytes(o->n));
     status = kn_climb(ctx, &a, limits, f, self, &s);
-    kn_meter_remove_block(kn_ctx_meter(ctx), inside_bytes(o->n));
+    kn_meter_remove_block(kn_ctx_meter(ctx), compute_inside_bytes(o->n));
     KN_TRY(status);
     best->value = s.value;
     best->projected = s.projected;

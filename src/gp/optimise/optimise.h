@@ -20,7 +20,8 @@ typedef struct kn_limits {
     double deadline; /* kn_clock time; 0: none */
 } kn_limits;
 
-/* Sets *late if the deadline has passed by the clock of root. Collective if there is a deadline. */
+/* Sets *late if limits->deadline has passed by the clock of root, equal on all MPI ranks; false
+ * without one. Collective if there is a deadline. */
 kn_status kn_deadline_passed(kn_ctx *ctx, const kn_limits *limits, bool *late);
 
 /* Options of kn_maximise; pointers are borrowed. */
@@ -63,7 +64,8 @@ typedef struct kn_climb_result {
     kn_stop stop;
 } kn_climb_result;
 
-/* As kn_maximise, with the memory of the caller, for any number of variables. */
+/* Maximises f from best->x like kn_maximise, for any number of variables, with the arrays of the
+ * caller (best->x, grad, at, work: o->n each). */
 kn_status kn_climb(kn_ctx *ctx, const kn_climb_options *o, kn_limits *limits, kn_objective_fn f,
                    void *self, kn_climb_result *best);
 
@@ -75,7 +77,8 @@ kn_status kn_climb(kn_ctx *ctx, const kn_climb_options *o, kn_limits *limits, kn
 kn_status kn_maximise(kn_ctx *ctx, const kn_optimise_options *o, kn_limits *limits,
                       kn_objective_fn f, void *self, kn_optimum *best);
 
-/* Largest |g_i| that does not push x against a bound. lower, upper: n or NULL. */
+/* Returns the largest |g_i| that does not push x against a bound: 0 at a maximum. lower, upper:
+ * n values or NULL. */
 double kn_projected_gradient(ptrdiff_t n, const double *x, const double *g, const double *lower,
                              const double *upper);
 
@@ -102,12 +105,13 @@ typedef struct kn_large_optimum {
     kn_stop stop;
 } kn_large_optimum;
 
-/* Maximises f from best->x. If f returns KN_ERR_CANCELLED, the best point met is kept and KN_OK
- * returned if the context keeps it; errors of f are returned. KN_ERR_NUMERIC if f is not finite at
- * the start. */
+/* Maximises f from best->x by L-BFGS with many variables. If f returns KN_ERR_CANCELLED, the
+ * best point met is kept and KN_OK returned if the context keeps it; errors of f are returned.
+ * KN_ERR_NUMERIC if f is not finite at the start. */
 kn_status kn_maximise_large(kn_ctx *ctx, const kn_large_options *o, kn_limits *limits,
                             kn_objective_fn f, void *self, kn_large_optimum *best);
 
-void kn_maximise_large_need(kn_mem_plan *r, ptrdiff_t n); /* kept while the objective runs */
+/* Predicts in plan r the memory of kn_maximise_large for n variables, which stays in the plan. */
+void kn_maximise_large_need(kn_mem_plan *r, ptrdiff_t n);
 
 #endif

@@ -39,7 +39,8 @@ out:
     return status;
 }
 
-/* M <- Psi_J^1/2 M Psi_J^1/2 */
+/* Scales a covariance M (n x n) of whitened responses J back to standardised units: M <-
+ * Psi_J^1/2 M Psi_J^1/2; without psi nothing changes. */
 static void scale_covariance(const kn_gp *gp, const ptrdiff_t *J, kn_mat M)
 {
     for (ptrdiff_t j = 0; gp->psi && j < M.cols; j++)

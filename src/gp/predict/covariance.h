@@ -11,11 +11,12 @@
  * kn_method.covariance. */
 kn_status kn_gp_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J, kn_mat model,
                            kn_mat noise);
-/* Implements kn_method.covariance for a method with components. */
+/* Implements kn_method.covariance for a method with components: model = B_J diag(v_lat) B_J' and
+ * noise (n x n) of the responses J for participant x (1 x F). */
 kn_status kn_components_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J,
                                    kn_mat model, kn_mat noise);
-/* Implements kn_method.covariance for a method with independent responses: both matrices are
- * diagonal. */
+/* Implements kn_method.covariance for a method with independent responses: model and noise
+ * covariance (n x n) of the responses J for participant x (1 x F) are diagonal. */
 kn_status kn_diagonal_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J,
                                  kn_mat model, kn_mat noise);
 

@@ -151,16 +151,18 @@ static void block_work_clear(block_work *w)
     kn_mat_clear(&w->own_y);
 }
 
-/* Number of components of a part. A part with its own B may have a complement where the model has
- * none. */
-static ptrdiff_t basis_size(const kn_gp_maps *maps, const kn_fold_prediction *p)
+/* Returns the number of components of a part of the maps, 0 if it holds predictions of the
+ * responses themselves. A part with its own B may have a complement component (all directions
+ * outside the basis) where the model has none. */
+static ptrdiff_t count_components(const kn_gp_maps *maps, const kn_fold_prediction *p)
 {
     if (p->B.data)
         return p->B.cols;
     return p->direct ? 0 : p->mean.cols - maps->gp->complement_component;
 }
 
-/* Computes smooth (I - 11'/n), with zero columns for the rows of Y that are held out. */
+/* Computes *out (n x N, owned by the caller) = smooth (I - 11'/n_train), the smoother of part p
+ * for centred responses, with zero columns for the rows of Y that are held out. */
 static kn_status spread_smoother(kn_ctx *ctx, const kn_gp_maps *maps, const kn_fold_prediction *p,
                                  kn_mat *out)
 {
@@ -175,12 +177,14 @@ static kn_status spread_smoother(kn_ctx *ctx, const kn_gp_maps *maps, const kn_f
     return status;
 }
 
-/* Computes the factors of a part that do not depend on the block of responses. */
+/* Computes the factors of a part that do not depend on the block of responses: smoother, [US
+ * 1/n] (N x P + 1), whose product with the responses is the fold's basis and mean, and [mean 1].
+ * The caller frees f, also after an error. */
 static kn_status make_factors(kn_ctx *ctx, const kn_gp_maps *maps, const kn_fold_prediction *p,
                               part_factors *f)
 {
     kn_status status = KN_OK;
-    ptrdiff_t P = basis_size(maps, p), own = p->US.data ? P : 0;
+    ptrdiff_t P = count_components(maps, p), own = p->US.data ? P : 0;
     if (!p->train && !p->mu)
         return KN_OK;
     if (p->smooth.data && p->train)
@@ -220,11 +224,11 @@ static kn_status block_work_new(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t c
     for (int k = 0; k < maps->n_parts; k++) {
         const kn_fold_prediction *p = &maps->part[k];
         rows = p->rows && p->n > rows ? p->n : rows;
-        P = basis_size(maps, p) > P ? basis_size(maps, p) : P;
+        P = count_components(maps, p) > P ? count_components(maps, p) : P;
         bool own = p->train && !p->mu; /* basis and mean are computed from y */
         folds = folds || own;
         smoothers = smoothers || p->smooth.data;
-        flops += 4 * (basis_size(maps, p) + 1) * (1 + p->n + (own ? p->n_train : 0));
+        flops += 4 * (count_components(maps, p) + 1) * (1 + p->n + (own ? p->n_train : 0));
         KN_TRY(make_factors(ctx, maps, p, &w->factors[k]));
     }
     w->grain = kn_chunk_size(CHUNK, flops);
@@ -245,13 +249,13 @@ out:
     return status;
 }
 
-/* Returns [B mu] (n x P + 1) of part k for n responses; if the part is no fold, the model's basis.
- */
-static kn_mat part_basis(const block_work *w, int k, ptrdiff_t at, kn_mat B)
+/* Returns [B mu] (n x P + 1) of part k for the n responses from w->first + at on, written to B;
+ * if the part is no fold, a view of the model's basis without mu. */
+static kn_mat compute_part_basis(const block_work *w, int k, ptrdiff_t at, kn_mat B)
 {
     const kn_gp_maps *maps = w->maps;
     const kn_fold_prediction *p = &maps->part[k];
-    ptrdiff_t n = B.rows, P = basis_size(maps, p);
+    ptrdiff_t n = B.rows, P = count_components(maps, p);
     kn_mat columns = p->rotate.data ? kn_user_span_fixed(maps->gp) : maps->gp->B;
     kn_mat fixed = p->direct
                        ? kn_mat_none()
@@ -273,8 +277,10 @@ static kn_mat part_basis(const block_work *w, int k, ptrdiff_t at, kn_mat B)
     return B;
 }
 
-/* Sets B2 = B.^2, count x P; with a complement component one more column has 1 - |row j of B|^2. */
-static void variance_weights(kn_mat B, kn_mat B2)
+/* Sets B2 = B.^2 (count x P), by which latent variances are multiplied; with a complement
+ * component (all directions outside the basis) one more column has 1 - |row j of B|^2 (at least
+ * 0). */
+static void compute_variance_weights(kn_mat B, kn_mat B2)
 {
     for (ptrdiff_t q = 0; q < B.cols; q++) {
         const double *b = kn_col(B, q);
@@ -293,8 +299,8 @@ static void variance_weights(kn_mat B, kn_mat B2)
     }
 }
 
-/* Weights of whitened responses: row j is multiplied by psi_j; `outside` replaces the column of the
- * complement. Either may be NULL. */
+/* Adapts the variance weights B2 (count x P + 1) to whitened responses: row j is multiplied by
+ * psi_j; `outside` replaces the column of the complement. Either may be NULL. */
 static void whiten_weights(const double *psi, const double *outside, kn_mat B2)
 {
     for (ptrdiff_t j = 0; outside && j < B2.rows; j++)
@@ -304,7 +310,8 @@ static void whiten_weights(const double *psi, const double *outside, kn_mat B2)
             kn_col(B2, q)[j] *= psi[j];
 }
 
-/* Copies the rows of a part to their places in the maps. */
+/* Copies the rows of `from` (n x count) to the rows p->rows of `to`, which has all participants
+ * of the maps. */
 static void put_rows(const kn_fold_prediction *p, kn_mat from, kn_mat to)
 {
     for (ptrdiff_t j = 0; j < to.cols; j++) {
@@ -315,8 +322,9 @@ static void put_rows(const kn_fold_prediction *p, kn_mat from, kn_mat to)
     }
 }
 
-/* Applies the slope: mean_j <- mu_j + slope_j (mean_j - mu_j), mu the fold's mean, or 0, the mean
- * of training [METHOD 1d] */
+/* Shrinks the means m (n x count) towards the training mean: mean_j <- mu_j + slope_j (mean_j -
+ * mu_j), mu the fold's mean (last column of B), or 0, the training mean of all [METHOD 1d].
+ * Participants in known groups are left out. */
 static void apply_slope(const block_work *w, const kn_fold_prediction *p, ptrdiff_t at, kn_mat B,
                         kn_mat m)
 {
@@ -340,15 +348,16 @@ typedef struct part_chunk {
     kn_mat rows;                 /* n of the part x n, if they are not contiguous in the maps */
 } part_chunk;
 
-/* variance = v_lat (B.^2)', or the stored variance of a direct part. */
-static void chunk_variance(const block_work *w, const part_chunk *c, kn_mat B2)
+/* Writes the model variances of a chunk of responses to w->var: v_lat (B.^2)', or the stored
+ * variances of a direct part. B2: work space. */
+static void compute_chunk_variance(const block_work *w, const part_chunk *c, kn_mat B2)
 {
     const kn_fold_prediction *p = c->p;
     kn_mat v = p->rows ? c->rows : kn_cols(w->var, c->at, c->n);
     if (p->direct) {
         kn_mat_set(v, kn_cols(p->var, w->first + c->at, c->n));
     } else {
-        variance_weights(kn_cols(c->B, 0, c->P), B2);
+        compute_variance_weights(kn_cols(c->B, 0, c->P), B2);
         whiten_weights(c->psi, c->outside, B2);
         kn_gemm(NULL, 1, KN_N, p->var, KN_T, B2, 0, v);
     }
@@ -356,8 +365,9 @@ static void chunk_variance(const block_work *w, const part_chunk *c, kn_mat B2)
         put_rows(p, v, kn_cols(w->var, c->at, c->n));
 }
 
-/* psi_j^1/2 (mean_lat B_j' + RU D0_j) + mu_j + smooth y_j */
-static void whitened_mean(const block_work *w, const part_chunk *c, kn_mat m)
+/* Computes m (n x count), the mean of a chunk of whitened responses: psi_j^1/2 (mean_lat B_j' +
+ * RU D0_j) + mu_j + smooth y_j. */
+static void compute_whitened_mean(const block_work *w, const part_chunk *c, kn_mat m)
 {
     const kn_fold_prediction *p = c->p;
     kn_mat D0 = p->D0.data ? p->D0 : w->maps->gp->D0;
@@ -375,8 +385,9 @@ static void whitened_mean(const block_work *w, const part_chunk *c, kn_mat m)
         kn_gemm(NULL, 1, KN_N, smooth, KN_N, kn_cols(w->y, c->at, c->n), 1, m);
 }
 
-/* mean = mean_lat B' + mu, then the slope. */
-static void chunk_mean(const block_work *w, const part_chunk *c)
+/* Writes the predictive means of a chunk of responses to w->mean: mean_lat B' + mu, or those of
+ * a direct part or of whitened responses, then the slope. */
+static void compute_chunk_mean(const block_work *w, const part_chunk *c)
 {
     const kn_fold_prediction *p = c->p;
     kn_mat m = p->rows ? c->rows : kn_cols(w->mean, c->at, c->n);
@@ -386,7 +397,7 @@ static void chunk_mean(const block_work *w, const part_chunk *c)
             for (ptrdiff_t i = 0; i < p->n; i++)
                 kn_col(m, j)[i] += kn_at(c->B, j, 0);
     } else if (c->psi || p->RU.data || p->smooth.data) {
-        whitened_mean(w, c, m);
+        compute_whitened_mean(w, c, m);
     } else {
         kn_mat mean = w->factors[c->k].mean;
         kn_gemm(NULL, 1, KN_N, mean.data ? mean : kn_cols(p->mean, 0, c->P), KN_T, c->B, 0, m);
@@ -396,36 +407,40 @@ static void chunk_mean(const block_work *w, const part_chunk *c)
         put_rows(p, m, kn_cols(w->mean, c->at, c->n));
 }
 
-/* Mean and variance of part k for responses first + at ... A part whose rows are all in order
- * writes directly to the output. */
-static void part_block(const block_work *w, int k, ptrdiff_t at, ptrdiff_t n, struct chunk_work *c)
+/* Computes mean and variance of part k for the n responses from w->first + at on, as the outputs
+ * request. A part whose rows are all in order writes directly to the output. c: work space of
+ * this worker. */
+static void compute_part_block(const block_work *w, int k, ptrdiff_t at, ptrdiff_t n,
+                               struct chunk_work *c)
 {
     const kn_gp *gp = w->maps->gp;
     const kn_fold_prediction *p = &w->maps->part[k];
     const double *psi = p->psi ? p->psi : gp->psi;
     const double *outside = p->outside ? p->outside : gp->outside;
-    ptrdiff_t P = basis_size(w->maps, p);
+    ptrdiff_t P = count_components(w->maps, p);
     part_chunk chunk = {.p = p,
                         .k = k,
                         .at = at,
                         .n = n,
                         .P = P,
-                        .B = part_basis(w, k, at, kn_sub(c->B, 0, 0, n, P + 1)),
+                        .B = compute_part_basis(w, k, at, kn_sub(c->B, 0, 0, n, P + 1)),
                         .psi = psi ? psi + w->first + at : NULL,
                         .outside = outside ? outside + w->first + at : NULL,
                         .rows = kn_sub(c->rows, 0, 0, p->n, n)};
     if (w->mean.data)
-        chunk_mean(w, &chunk);
+        compute_chunk_mean(w, &chunk);
     if (w->var.data)
-        chunk_variance(w, &chunk, kn_sub(c->B2, 0, 0, n, p->direct ? 0 : p->var.cols));
+        compute_chunk_variance(w, &chunk, kn_sub(c->B2, 0, 0, n, p->direct ? 0 : p->var.cols));
 }
 
+/* Parallel task (self: block_work): mean and variance of the responses first .. last - 1 of the
+ * block in all parts, CHUNK responses at a time. */
 static void process_chunks(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
     block_work *w = self;
     for (ptrdiff_t at = first; at < last; at += CHUNK)
         for (int k = 0; k < w->maps->n_parts; k++)
-            part_block(w, k, at, last - at < CHUNK ? last - at : CHUNK, &w->chunk[worker]);
+            compute_part_block(w, k, at, last - at < CHUNK ? last - at : CHUNK, &w->chunk[worker]);
 }
 
 kn_status kn_components_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
@@ -446,14 +461,15 @@ typedef struct basis_work {
     kn_mat B;     /* output */
 } basis_work;
 
-/* Rows first to last - 1 of the basis of part 0, chunk by chunk. */
-static void basis_chunks(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
+/* Parallel task (self: basis_work): copies rows first .. last - 1 of the basis of part 0 to the
+ * output, CHUNK rows at a time. */
+static void copy_basis_chunks(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
     basis_work *b = self;
     ptrdiff_t P = b->B.cols;
     for (ptrdiff_t at = first; at < last; at += CHUNK) {
         ptrdiff_t n = last - at < CHUNK ? last - at : CHUNK;
-        kn_mat B = part_basis(&b->w, 0, at, kn_sub(b->w.chunk[worker].B, 0, 0, n, P + 1));
+        kn_mat B = compute_part_basis(&b->w, 0, at, kn_sub(b->w.chunk[worker].B, 0, 0, n, P + 1));
         kn_mat_set(kn_sub(b->B, at, 0, n, P), kn_cols(B, 0, P));
     }
 }
@@ -467,7 +483,7 @@ kn_status kn_components_basis(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptr
     one.n_parts = 1;
     basis_work b = {.w = {.maps = &one, .first = first, .y = y}, .B = B};
     KN_TRY(block_work_new(ctx, &one, B.rows, &b.w));
-    kn_la_parallel(ctx, B.rows, b.w.grain, basis_chunks, &b);
+    kn_la_parallel(ctx, B.rows, b.w.grain, copy_basis_chunks, &b);
 out:
     block_work_clear(&b.w);
     return status;

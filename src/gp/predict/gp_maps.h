@@ -66,14 +66,15 @@ typedef struct kn_gp_maps {
     bool *known;        /* n  in a known group, where no slope is applied; NULL: none is */
 } kn_gp_maps;
 
-/* Computes Z = Y B, or Y W; for whitened responses Y Psi^-1/2 B. Z N x P. Reads Y once.
- * Collective. */
+/* Computes Z (N x P), the coordinates of the responses Y in the model's components: Y B, or Y W
+ * if B is not orthonormal; for whitened responses Y Psi^-1/2 B. Reads Y once. Collective. */
 kn_status kn_gp_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat Z);
 /* Computes a block of the maps: responses `first` .. first + count - 1. mean, var n x count; either
  * may be kn_mat_none(). The slope is applied to the mean. */
 kn_status kn_gp_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat mean,
                            kn_mat var);
-/* The same if the caller has the block y of maps->Y (all rows N x count, or kn_mat_none()). */
+/* Computes a block of the maps like kn_gp_maps_block, if the caller has the block y of maps->Y
+ * (all rows N x count, or kn_mat_none()). */
 kn_status kn_gp_maps_from(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
                           kn_mat mean, kn_mat var);
 /* Replaces the means by means without site effects [METHOD 8e]. Variances must not be requested
@@ -81,12 +82,14 @@ kn_status kn_gp_maps_from(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, 
 void kn_gp_maps_set_without_site(kn_gp_maps *maps);
 /* Returns the responses (n x T) of the participants of cross-validated maps; borrowed. */
 kn_responses kn_gp_maps_y(const kn_gp_maps *maps);
-/* Frees the arrays of one part. */
+/* Frees the arrays of the predictions of one fold. */
 void kn_fold_prediction_clear(kn_fold_prediction *p);
 /* Frees everything that the maps own and zeroes *maps. */
 void kn_gp_maps_clear(kn_gp_maps *maps);
 
-/* Implements kn_method.block for methods with components. */
+/* Implements kn_method.block for methods with components: mean and model variance (n x count) of
+ * the responses from `first` on; 4 n count P flops. y: block of maps->Y, or kn_mat_none(), then
+ * read if folds need it. */
 kn_status kn_components_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
                               kn_mat mean, kn_mat var);
 
@@ -95,17 +98,21 @@ kn_status kn_components_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t fir
 kn_status kn_components_basis(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first,
                               kn_mat y, kn_mat B);
 
-/* Allocates maps of n participants with one part that uses the model's basis; values are zero. */
+/* Allocates maps *out of n participants with one part that uses the model's basis; latent mean
+ * and variance (n x P) are zero. out borrows gp and is cleared on error. */
 kn_status kn_gp_maps_one_part(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t n, kn_gp_maps *out);
 /* Allocates maps of the held-out participants of Y with one empty part per fold, and
  * `extrapolation` if the model has no components. Y is borrowed. */
 kn_status kn_gp_maps_folds(kn_ctx *ctx, const kn_gp *gp, kn_responses Y, int folds,
                            kn_gp_maps *out);
 
-/* Implement kn_method.need for methods with components: maps of n participants by prediction or
- * leave-one-out; and the work space of one block of them or of cross-validated maps (temporary). */
+/* Implements kn_method.need.maps for methods with components, which predicts in plan r their
+ * memory: maps of n participants by prediction or leave-one-out stay in the plan, their work
+ * space only raises the peak. */
 void kn_components_maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind,
                              ptrdiff_t n);
+/* Implements kn_method.need.block for methods with components, which predicts in plan r their
+ * memory: work space of one block of maps of n participants; only the peak rises. */
 void kn_components_block_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind,
                               ptrdiff_t n);
 

@@ -27,14 +27,16 @@ static void leaving_clear(leaving *v)
     kn_mat_clear(&v->k);
 }
 
-/* Diagonal element i of H^-1. */
+/* Returns diagonal element i of H^-1, H the noise covariance between participants at the cell's
+ * gamma: 1 without group noise. */
 static double inverse_diagonal(const leaving *v, ptrdiff_t i)
 {
     double gamma = v->cell->R0.gamma;
     return gamma > 0 ? 1 - kn_groups_less(&v->l->groups, gamma, v->l->groups.of[i]) : 1;
 }
 
-/* Computes U, 1/k, q = K^-1 z and k = diag(K^-1) of one cell. */
+/* Computes, for the components of one cell, U (N x m), inverse (m x n) = 1/k, q = K^-1 z and k =
+ * diag(K^-1) (N x n). The caller clears v, also after an error. */
 static kn_status prepare_cell(kn_ctx *ctx, leaving *v)
 {
     kn_status status;
@@ -82,7 +84,9 @@ out:
     return status;
 }
 
-/* Writes mean and model variance of row i from residual, variance with noise, and noise. */
+/* Writes leave-one-out mean and model variance of participant i in the k-th component of the
+ * cell (components with equal group noise), from its residual, its variance with noise, and the
+ * noise; negative variances become 0. */
 static void write_row(const leaving *v, ptrdiff_t i, ptrdiff_t k, double residual,
                       double with_noise, double noise)
 {
@@ -92,7 +96,7 @@ static void write_row(const leaving *v, ptrdiff_t i, ptrdiff_t k, double residua
     kn_col(v->variance, p)[i] = kn_clamp_nonnegative(left, with_noise, v->clamped);
 }
 
-/* Holds out each row alone: residual q/k, variance with noise 1/k. */
+/* Holds out each participant by itself: residual q/k, variance with noise 1/k. */
 static void hold_out_rows(const leaving *v)
 {
     for (ptrdiff_t k = 0; k < v->cell->n; k++)
@@ -103,8 +107,9 @@ static void hold_out_rows(const leaving *v)
         }
 }
 
-/* Holds out group g for component k: M = (K_p^-1)_gg, residual M^-1 q_g, variance with noise the
- * diagonal of M^-1. */
+/* Holds out all rows of group g for the k-th component of the cell (components with equal group
+ * noise): M = (K_p^-1)_gg, residuals M^-1 q_g, variances with noise diag(M^-1). M (n x n), I (n
+ * x n + 1): work space. KN_ERR_NUMERIC if M is not positive definite. */
 static kn_status hold_out_group(kn_ctx *ctx, const leaving *v, ptrdiff_t g, ptrdiff_t k, kn_mat M,
                                 kn_mat I)
 {
@@ -136,7 +141,7 @@ static kn_status hold_out_group(kn_ctx *ctx, const leaving *v, ptrdiff_t g, ptrd
     return KN_OK;
 }
 
-/* Holds out one group after the other. */
+/* Holds out one group after the other for all components of the cell. */
 static kn_status hold_out_groups(kn_ctx *ctx, const leaving *v)
 {
     kn_status status = KN_OK;
@@ -217,7 +222,7 @@ out:
     return status;
 }
 
-/* Replaces *m by its rows `sample`. */
+/* Replaces *m by its n rows `sample`; *m is unchanged on error. */
 static kn_status select_rows(kn_ctx *ctx, const ptrdiff_t *sample, ptrdiff_t n, kn_mat *m)
 {
     kn_mat all = *m;

@@ -26,8 +26,8 @@ void kn_map_density_clear(kn_map_density *l)
     *l = (kn_map_density){0};
 }
 
-/* Frees the work space, but not the results. */
-static void let_go(kn_map_density_state *w)
+/* Frees the work space of the block loop, but not the results (dev, dev_noise, log_p, log_null). */
+static void clear_work(kn_map_density_state *w)
 {
     for (int k = 0; w->density && k < w->job.maps->n_parts; k++) {
         kn_map_density_clear(&w->density[k]);
@@ -55,7 +55,7 @@ static void let_go(kn_map_density_state *w)
 
 void kn_map_density_state_clear(kn_map_density_state *w)
 {
-    let_go(w);
+    clear_work(w);
     kn_free(w->dev);
     kn_free(w->dev_noise);
     kn_free(w->log_p);
@@ -65,8 +65,8 @@ void kn_map_density_state_clear(kn_map_density_state *w)
 
 /* ---- begin ---- */
 
-/* Allocates deviance, deviance by noise, ln density and that of the null model of n
- * participants. */
+/* Allocates the results of n participants: deviance, deviance by noise, log density and that of
+ * the trivial model. */
 static kn_status new_results(kn_ctx *ctx, ptrdiff_t n, kn_map_density_state *w)
 {
     kn_status status;
@@ -78,7 +78,9 @@ out:
     return status;
 }
 
-/* Allocates the distribution and the coordinates of each part. */
+/* Allocates and computes, for each part of the maps, the distribution of a map
+ * (kn_method.map_density), and allocates its coordinates z (rows x K) and the buffers of a
+ * block. */
 static kn_status allocate_parts(kn_ctx *ctx, const kn_block_loop_plan *plan,
                                 kn_map_density_state *w)
 {
@@ -104,7 +106,7 @@ out:
     return status;
 }
 
-/* Allocates results and work space. */
+/* Begins the block loop (self: kn_map_density_state): allocates results and work space. */
 static kn_status begin_density(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
@@ -141,21 +143,23 @@ typedef struct block_job {
     int part; /* -1: independent responses */
 } block_job;
 
-static ptrdiff_t row_of(const kn_map_density_state *w, int part, ptrdiff_t i)
+/* Returns the row of the maps that participant i of this part is; part -1: i itself. */
+static ptrdiff_t find_row(const kn_map_density_state *w, int part, ptrdiff_t i)
 {
     const ptrdiff_t *rows = part >= 0 ? w->job.maps->part[part].rows : NULL;
     return rows ? rows[i] : i;
 }
 
-/* Number of rows to evaluate among n. */
-static ptrdiff_t participants_of(const kn_map_density_state *w, ptrdiff_t n)
+/* Returns how many of n rows are to be evaluated: all, or the first w->job.participants. */
+static ptrdiff_t count_participants(const kn_map_density_state *w, ptrdiff_t n)
 {
     return w->job.participants > 0 ? kn_min_size(n, w->job.participants) : n;
 }
 
-/* Returns (y - mean - offset)/scale, NaN if y or mean is missing, and ln scale. */
-static double scaled_residual(const kn_map_density_state *w, const kn_block *b, ptrdiff_t i,
-                              ptrdiff_t j, double *log_scale)
+/* Returns (y - mean - offset)/scale of participant i in response j of the block, offset and
+ * scale of the site effect if the job has one, and its ln scale; NaN if y or mean is missing. */
+static double scale_residual(const kn_map_density_state *w, const kn_block *b, ptrdiff_t i,
+                             ptrdiff_t j, double *log_scale)
 {
     double e = kn_at(b->y, i, j) - kn_at(b->mean, i, j);
     *log_scale = 0;
@@ -169,7 +173,8 @@ static double scaled_residual(const kn_map_density_state *w, const kn_block *b, 
     return (e - at.offset) / at.scale;
 }
 
-/* Sets mean, 1/sd and ln sd in training of each response of the block. */
+/* Sets, for each response of the block, mean, 1/sd and ln sd of the training sample, the trivial
+ * model. */
 static void set_null(kn_map_density_state *w, const kn_block *b)
 {
     const kn_scaling *s = w->job.scaling;
@@ -181,14 +186,18 @@ static void set_null(kn_map_density_state *w, const kn_block *b)
     }
 }
 
-/* Log density of response j under the null model, without the constant -1/2 ln 2pi. */
-static double null_density(const kn_map_density_state *w, ptrdiff_t j, double y)
+/* Returns the log density of value y of response j of the block under the trivial model, without
+ * the constant -1/2 ln 2pi. */
+static double compute_null_density(const kn_map_density_state *w, ptrdiff_t j, double y)
 {
     double d = (y - kn_at(w->null, j, 0)) * kn_at(w->null, j, 1);
     return -kn_at(w->null, j, 2) - 0.5 * d * d;
 }
 
-/* Sets e_w of rows from .. to - 1 of a part, and updates q, log_scale, log_null and missing. */
+/* Parallel task (self: block_job): for rows from .. to - 1 (participants) and each response of a
+ * block, writes the scaled residual e_w = (y - mean)/sd (0 where y is missing), and adds to the
+ * row's totals: q += e_w^2, the log of the scale, the log density of the null model; missing
+ * responses are counted and marked instead. */
 static void whiten_rows(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
@@ -196,8 +205,8 @@ static void whiten_rows(void *self, ptrdiff_t from, ptrdiff_t to)
     const kn_block *b = job->b;
     for (ptrdiff_t j = 0; j < b->count; j++)
         for (ptrdiff_t i = from; i < to; i++) {
-            ptrdiff_t row = row_of(w, job->part, i), t = b->first + j;
-            double log_scale, e = scaled_residual(w, b, row, j, &log_scale) / w->scale[j];
+            ptrdiff_t row = find_row(w, job->part, i), t = b->first + j;
+            double log_scale, e = scale_residual(w, b, row, j, &log_scale) / w->scale[j];
             kn_col(w->e, j)[i] = isnan(e) ? 0 : e;
             if (isnan(e)) {
                 w->missing[row]++;
@@ -207,11 +216,12 @@ static void whiten_rows(void *self, ptrdiff_t from, ptrdiff_t to)
             w->q[row] += e * e;
             w->log_scale[row] += w->logs[j] + log_scale;
             if (w->job.scaling)
-                w->log_null[row] += null_density(w, j, kn_at(b->y, row, j));
+                w->log_null[row] += compute_null_density(w, j, kn_at(b->y, row, j));
         }
 }
 
-/* Independent responses: q and weight accumulate the two deviances, log_p half of ln det. */
+/* Parallel task (self: block_job) for independent responses, participants from .. to - 1: q and
+ * weight accumulate the two deviances, log_p half of ln det. */
 static void evaluate_independent(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
@@ -222,7 +232,7 @@ static void evaluate_independent(void *self, ptrdiff_t from, ptrdiff_t to)
         for (ptrdiff_t i = from; i < to; i++) {
             bool known = w->known && maps->known[i];
             double noise = (known ? w->known : maps->gp->noise)[b->first + j];
-            double log_scale, e = scaled_residual(w, b, i, j, &log_scale),
+            double log_scale, e = scale_residual(w, b, i, j, &log_scale),
                               v = kn_at(b->var, i, j) + noise;
             if (isnan(e)) {
                 w->missing[i]++;
@@ -233,11 +243,12 @@ static void evaluate_independent(void *self, ptrdiff_t from, ptrdiff_t to)
             w->log_p[i] += 0.5 * log(v);
             w->log_scale[i] += log_scale;
             if (w->job.scaling)
-                w->log_null[i] += null_density(w, j, kn_at(b->y, i, j));
+                w->log_null[i] += compute_null_density(w, j, kn_at(b->y, i, j));
         }
 }
 
-/* Visits a block: independent responses cell by cell, else z += e_w V for each part. */
+/* Block visitor (self: kn_map_density_state): independent responses cell by cell, else z += e_w
+ * V (rows x K) for each part. */
 static kn_status add_density_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_status status = KN_OK;
@@ -246,7 +257,7 @@ static kn_status add_density_block(kn_ctx *ctx, void *self, kn_block *b)
     block_job job = {w, b, -1};
     set_null(w, b);
     if (!w->density) {
-        kn_parallel(ctx, participants_of(w, b->y.rows), ROWS, evaluate_independent, &job);
+        kn_parallel(ctx, count_participants(w, b->y.rows), ROWS, evaluate_independent, &job);
         return KN_OK;
     }
     /* Folds compute V from the responses of all participants; b->y has these only if the maps are
@@ -258,7 +269,7 @@ static kn_status add_density_block(kn_ctx *ctx, void *self, kn_block *b)
         KN_TRY(maps->gp->method->map_density_block(ctx, maps, job.part, b->first, y, V, w->scale));
         for (ptrdiff_t j = 0; j < b->count; j++)
             w->logs[j] = log(w->scale[j]);
-        kn_parallel(ctx, participants_of(w, n), ROWS, whiten_rows, &job);
+        kn_parallel(ctx, count_participants(w, n), ROWS, whiten_rows, &job);
         if (K > 0)
             kn_gemm(ctx, 1, KN_N, e, KN_N, V, 1, w->z[job.part]);
     }
@@ -268,7 +279,8 @@ out:
 
 /* ---- end ---- */
 
-/* Deviance and ln det of a participant without missing responses. */
+/* Computes deviance *dev and *log_det of one participant without missing responses, in the
+ * distribution l of T responses; model false: with noise variance only. */
 static void evaluate_whole(const kn_map_density *l, ptrdiff_t T, const kn_map_density_row *r,
                            bool model, double *dev, double *log_det)
 {
@@ -291,7 +303,8 @@ static void evaluate_whole(const kn_map_density *l, ptrdiff_t T, const kn_map_de
     *log_det += (double)(T - l->K) * log(outside);
 }
 
-/* Sets the results of one participant from the deviance and ln det of its observed responses. */
+/* Sets the results of participant `row` from deviances and ln det of its observed responses;
+ * deviances are scaled to T responses; NaN if more than half are missing. */
 static void set_results(kn_map_density_state *w, ptrdiff_t row, double dev, double dev_noise,
                         double log_det)
 {
@@ -304,7 +317,8 @@ static void set_results(kn_map_density_state *w, ptrdiff_t row, double dev, doub
     w->log_null[row] = enough && w->job.scaling ? w->log_null[row] - 0.5 * n * LN_2PI : NAN;
 }
 
-/* All T rows of V of a part, for participants with missing responses. */
+/* Fills V (T x K), all rows of the basis of a part, which participants with missing responses
+ * need. */
 static kn_status assemble_basis(kn_ctx *ctx, const kn_map_density_state *w, int part, kn_mat V)
 {
     kn_status status = KN_OK;
@@ -318,14 +332,14 @@ out:
     return status;
 }
 
-/* Returns true if some responses are missing, but not more than half. */
+/* Returns true if participant `row` lacks some responses, but not more than half. */
 static bool has_gaps(const kn_map_density_state *w, ptrdiff_t row)
 {
     return w->missing[row] > 0 && 2 * w->missing[row] <= w->T;
 }
 
-/* Evaluates the participants of a part that have missing responses; consecutive participants with
- * the same missing set share its decomposition. */
+/* Sets the results of the participants of a part that have missing responses; consecutive
+ * participants with the same missing set share its decomposition. */
 static kn_status evaluate_missing(kn_ctx *ctx, kn_map_density_state *w, int part)
 {
     kn_status status;
@@ -337,8 +351,8 @@ static kn_status evaluate_missing(kn_ctx *ctx, kn_map_density_state *w, int part
     KN_TRY(kn_mat_new(ctx, w->T, l->K, &V));
     KN_TRY(assemble_basis(ctx, w, part, V));
     KN_TRY(kn_map_density_missing_new(ctx, l, V, &g));
-    for (ptrdiff_t i = 0; i < participants_of(w, maps->part[part].n); i++) {
-        ptrdiff_t row = row_of(w, part, i);
+    for (ptrdiff_t i = 0; i < count_participants(w, maps->part[part].n); i++) {
+        ptrdiff_t row = find_row(w, part, i);
         const uint64_t *gap = w->gap + row * w->words;
         kn_map_density_row r = {i, kn_sub(w->z[part], i, 0, 1, 1).data, w->z[part].ld, w->q[row],
                                 maps->known && maps->known[row]};
@@ -359,14 +373,14 @@ out:
     return status;
 }
 
-/* Sums z over MPI ranks, then evaluates all participants of a part. */
+/* Sums z over MPI ranks, then sets the results of all participants of a part. Collective. */
 static kn_status evaluate_part(kn_ctx *ctx, kn_map_density_state *w, int part)
 {
     const kn_gp_maps *maps = w->job.maps;
     bool gaps = false;
     kn_status status = kn_reduce(ctx, w->z[part].data, w->z[part].rows * w->z[part].cols);
-    for (ptrdiff_t i = 0; status == KN_OK && i < participants_of(w, maps->part[part].n); i++) {
-        ptrdiff_t row = row_of(w, part, i);
+    for (ptrdiff_t i = 0; status == KN_OK && i < count_participants(w, maps->part[part].n); i++) {
+        ptrdiff_t row = find_row(w, part, i);
         kn_map_density_row r = {i, kn_sub(w->z[part], i, 0, 1, 1).data, w->z[part].ld, w->q[row],
                                 maps->known && maps->known[row]};
         double dev = NAN, noise = NAN, log_det = NAN, unused;
@@ -383,18 +397,18 @@ static kn_status evaluate_part(kn_ctx *ctx, kn_map_density_state *w, int part)
     return status == KN_OK && gaps ? evaluate_missing(ctx, w, part) : status;
 }
 
-/* Ends the block loop: results of each participant from the sums, by part where components are
- * correlated; frees the work space also on error. */
+/* Ends the block loop (self: kn_map_density_state): sets the results of each participant from
+ * the sums, part by part unless responses are independent; frees the work space. Collective. */
 static kn_status finish_density(kn_ctx *ctx, void *self)
 {
     kn_status status = KN_OK;
     kn_map_density_state *w = self;
-    for (ptrdiff_t i = 0; !w->density && i < participants_of(w, w->job.maps->n); i++)
+    for (ptrdiff_t i = 0; !w->density && i < count_participants(w, w->job.maps->n); i++)
         set_results(w, i, w->q[i], w->weight[i], 2 * w->log_p[i]);
     for (int k = 0; w->density && k < w->job.maps->n_parts; k++)
         KN_TRY(evaluate_part(ctx, w, k));
 out:
-    let_go(w);
+    clear_work(w);
     return status;
 }
 
@@ -434,9 +448,10 @@ void kn_map_density_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, 
 
 /* ---- density of methods with components ---- */
 
-/* Sets d, d0 and d_known for structured noise, from the fold if it has its own. */
-static kn_status structured_noise(kn_ctx *ctx, const kn_gp_maps *maps, const kn_fold_prediction *p,
-                                  kn_map_density *l)
+/* Sets the noise variances of the distribution l for structured noise: d (K) of the components,
+ * d0 outside, d_known in known groups, from the fold if it has its own. */
+static kn_status set_structured_noise(kn_ctx *ctx, const kn_gp_maps *maps,
+                                      const kn_fold_prediction *p, kn_map_density *l)
 {
     kn_status status = KN_OK;
     const kn_latent *latent = &maps->gp->latent;
@@ -470,7 +485,7 @@ kn_status kn_components_map_density(kn_ctx *ctx, const kn_gp_maps *maps, int par
     for (ptrdiff_t i = 0; gp->complement_component && i < p->n; i++)
         out->v0[i] = kn_at(p->var, i, out->K);
     if (gp->spec.noise == KN_NOISE_STRUCTURED) {
-        KN_TRY(structured_noise(ctx, maps, p, out));
+        KN_TRY(set_structured_noise(ctx, maps, p, out));
         goto out;
     }
     out->d0 = gp->s2;

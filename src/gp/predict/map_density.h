@@ -70,19 +70,22 @@ typedef struct kn_map_density_state {
     kn_mat null;            /* width x 3: mean, 1/sd and ln sd of training, in standardised units */
 } kn_map_density_state;
 
-/* Returns the visitor of w, which the caller initialises as {.job = ...}. Visitors that follow may
- * overwrite the block. The end of the block loop is a collective. */
+/* Returns the block visitor that evaluates the density of each participant's map; the caller
+ * initialises w as {.job = ...} and reads the results after the loop. Visitors that follow may
+ * overwrite the block. The end of the block loop is collective. */
 kn_visitor kn_map_density_visitor(kn_map_density_state *w);
 /* Frees results and work space. */
 void kn_map_density_state_clear(kn_map_density_state *w);
 
-/* Runs a block loop that only evaluates the joint density. Y n x T: responses of the participants
- * of maps; NULL for cross-validated maps, which hold them. The caller frees *out. Collective. */
+/* Evaluates the log density of each participant's map by a block loop of its own. Y (n x T):
+ * responses of the participants of maps; NULL for cross-validated maps, which hold them. The
+ * caller frees *out. Collective. */
 kn_status kn_map_density_evaluate(kn_ctx *ctx, const kn_gp_maps *maps, const kn_responses *Y,
                                   kn_map_density_state *out);
 
-/* Memory plan of a block loop over n participants with at most K coordinates. The plan keeps
- * results and work space, although all but the results is freed at the end of the loop. */
+/* Predicts in plan r the memory of a block loop with this visitor over n participants, with at
+ * most K coordinates: results and work space stay in the plan, although all but the results is
+ * freed at the end of the loop. */
 void kn_map_density_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t K);
 
 /* ---- map density components ----
@@ -95,12 +98,14 @@ void kn_map_density_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, 
  *                  complement component                                    [METHOD 1b, 1c, 8j]
  *     scale = psi^1/2 of whitened responses                                        [METHOD 1f] */
 
-/* Implements kn_method.map_density for one part of the maps. Fails with KN_ERR_ARGUMENT if the part
- * keeps maps of the responses instead of components (kn_fold_prediction.direct). */
+/* Implements kn_method.map_density for methods with components: latent variances and noise of
+ * the participants of one part. KN_ERR_ARGUMENT if the part keeps maps of the responses instead
+ * of components (kn_fold_prediction.direct). */
 kn_status kn_components_map_density(kn_ctx *ctx, const kn_gp_maps *maps, int part,
                                     kn_map_density *out);
-/* Implements kn_method.map_density_block: V count x K and scale count of the responses from `first`
- * on. y N x count is the block of maps->Y, or kn_mat_none(). */
+/* Implements kn_method.map_density_block for methods with components: V (count x K), the basis,
+ * and scale (count) of the responses from `first` on. y (N x count) is the block of maps->Y, or
+ * kn_mat_none(). */
 kn_status kn_components_map_density_block(kn_ctx *ctx, const kn_gp_maps *maps, int part,
                                           ptrdiff_t first, kn_mat y, kn_mat V, double *scale);
 

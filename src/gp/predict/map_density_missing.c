@@ -24,6 +24,7 @@ void kn_map_density_missing_clear(kn_map_density_missing *g)
     *g = (kn_map_density_missing){0};
 }
 
+/* True if the coordinates span all responses, K = T, so that nothing is outside the basis. */
 static bool is_square(const kn_map_density_missing *g)
 {
     return g->density->K == g->T;
@@ -55,8 +56,8 @@ out:
     return status;
 }
 
-/* Computes V_J'V_J = I - V_u'V_u = Q diag(lam) Q' and moves the directions with lam > LEFT to the
- * front. */
+/* Decomposes V_J'V_J = I - V_u'V_u = Q diag(lam) Q' (K x K) over the observed responses J, u the
+ * missing ones, and moves the directions with lam > LEFT to the front; sets g->rank. */
 static kn_status decompose_observed(kn_ctx *ctx, kn_map_density_missing *g)
 {
     kn_status status = KN_OK;
@@ -101,7 +102,8 @@ kn_status kn_map_density_missing_set(kn_ctx *ctx, kn_map_density_missing *g, con
     return KN_OK;
 }
 
-/* Sets spread_k = v_k + d_k. Returns false if one of them is not positive. */
+/* Sets g->spread[k] (K) = v_k + d_k, the variances of the coordinates of participant r; model
+ * false: d_k only. Returns false if one of them is not positive. */
 static bool set_spread(kn_map_density_missing *g, const kn_map_density_row *r, bool model)
 {
     bool sound = true;
@@ -112,9 +114,9 @@ static bool set_spread(kn_map_density_missing *g, const kn_map_density_row *r, b
     return sound;
 }
 
-/* Sets X = C^1/2 Q lam^1/2 for some root of C: with W, C^-1 = W D^-1 W' = LL' and X = L^-1 Q
- * lam^1/2; without W, X = D^1/2 Q lam^1/2. */
-static kn_status covariance_root(kn_ctx *ctx, kn_map_density_missing *g, kn_mat X)
+/* Sets X (K x rank) = C^1/2 Q lam^1/2 for some root of the covariance C of the coordinates: with
+ * W, C^-1 = W D^-1 W' = LL' and X = L^-1 Q lam^1/2; without W, X = D^1/2 Q lam^1/2. */
+static kn_status compute_covariance_root(kn_ctx *ctx, kn_map_density_missing *g, kn_mat X)
 {
     kn_status status = KN_OK;
     kn_mat W = g->density->W;
@@ -136,7 +138,8 @@ out:
     return status;
 }
 
-/* Case K < T. */
+/* Computes deviance and ln det of the observed responses of participant r if K < T; outside:
+ * variance outside the basis. */
 static kn_status evaluate_low_rank(kn_ctx *ctx, kn_map_density_missing *g,
                                    const kn_map_density_row *r, double outside, double *dev,
                                    double *log_det)
@@ -149,7 +152,7 @@ static kn_status evaluate_low_rank(kn_ctx *ctx, kn_map_density_missing *g,
     *log_det = (double)(g->T - g->n) * log(outside);
     if (m == 0)
         return KN_OK;
-    KN_TRY(covariance_root(ctx, g, X));
+    KN_TRY(compute_covariance_root(ctx, g, X));
     kn_syrk(ctx, 1 / outside, KN_T, X, 0, M);
     for (ptrdiff_t k = 0; k < m; k++) {
         kn_col(M, k)[k] += 1 - g->lam[k];
@@ -168,7 +171,8 @@ out:
     return status;
 }
 
-/* Case K = T. */
+/* Computes deviance and ln det of the observed responses of participant r if K = T: those of all
+ * responses, corrected for the missing ones. */
 static kn_status evaluate_square(kn_ctx *ctx, kn_map_density_missing *g,
                                  const kn_map_density_row *r, double *dev, double *log_det)
 {

@@ -57,22 +57,24 @@ static inline double kn_map_density_outside(const kn_map_density *l, ptrdiff_t i
     return l->d0 + (model && l->v0 ? l->v0[i] : 0);
 }
 
-/* Allocates the work space. density and V (T x K) are borrowed. */
+/* Allocates the work space to evaluate maps with missing responses. density and V (T x K) are
+ * borrowed; cleared on error. */
 kn_status kn_map_density_missing_new(kn_ctx *ctx, const kn_map_density *density, kn_mat V,
                                      kn_map_density_missing *out);
 /* Frees the work space and zeroes *g. */
 void kn_map_density_missing_clear(kn_map_density_missing *g);
-/* Prepares a set of missing responses. gap: one bit per response, set if it is missing; at most
- * half may be. */
+/* Prepares the evaluation of participants with this set of missing responses. gap: one bit per
+ * response, set if it is missing; at most half may be. KN_ERR_NUMERIC if the eigenproblem fails. */
 kn_status kn_map_density_missing_set(kn_ctx *ctx, kn_map_density_missing *g, const uint64_t *gap);
-/* Computes deviance and ln det of the observed responses of one participant with the current set.
- * model false: with noise variance only. Both are NaN if a variance is not positive or a
- * factorisation fails. */
+/* Computes deviance *dev and *log_det of the observed responses of participant r with the set of
+ * the last kn_map_density_missing_set. model false: with noise variance only. Both are NaN if a
+ * variance is not positive or a factorisation fails. */
 kn_status kn_map_density_missing_evaluate(kn_ctx *ctx, kn_map_density_missing *g,
                                           const kn_map_density_row *r, bool model, double *dev,
                                           double *log_det);
 
-/* Memory plan of one part, V included; temporary. */
+/* Predicts in plan r the memory of a kn_map_density_missing for T responses and K coordinates, V
+ * included: only the peak rises. */
 void kn_map_density_missing_need(kn_mem_plan *r, ptrdiff_t T, ptrdiff_t K);
 
 #endif

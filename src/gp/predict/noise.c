@@ -11,6 +11,7 @@
 #include "gp/basis/basis.h"
 #include "gp/method.h"
 #include "la/la.h"
+#include "la/vec.h"
 
 static const double FLOOR = 0.5; /* proportion of the mean squared residual */
 
@@ -28,13 +29,13 @@ struct kn_noise_builder {
     const double *s2; /* P  |z_p|^2; NULL: Z is used */
     kn_mat Z;         /* N x P; Z = U A if U spans everything, which avoids a pass over Y */
     kn_mat y;         /* N x width, used if the blocks have some participants only */
-    bool some;        /* the maps are of some participants only */
+    bool subset;      /* the maps are of some participants only */
     int workers;
     kn_mat *work; /* workers of N x TILE */
 };
 
 /* Frees the work space of a block loop. */
-static void let_go(kn_noise_builder *m)
+static void clear_work(kn_noise_builder *m)
 {
     for (int w = 0; m->work && w < m->workers; w++)
         kn_mat_clear(&m->work[w]);
@@ -47,12 +48,13 @@ void kn_noise_builder_free(kn_noise_builder *m)
 {
     if (!m)
         return;
-    let_go(m);
+    clear_work(m);
     kn_mat_clear(&m->Z);
     kn_free(m);
 }
 
-/* Computes Z for the in-sample estimate. */
+/* Computes m->Z (N x P), the coordinates of the training sample, for the in-sample estimate: U A
+ * if U spans everything, else from the responses. Collective. */
 static kn_status compute_coordinates(kn_ctx *ctx, kn_noise_builder *m)
 {
     kn_status status;
@@ -82,7 +84,7 @@ kn_status kn_noise_builder_new(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, co
                                      (!cv && gp->method->training_noise),
                             .held_out = cv != NULL,
                             .in_sample = !cv,
-                            .some = cv && cv->sample,
+                            .subset = cv && cv->sample,
                             .s2 = gp->energy};
     m->made = !m->known && m->in_sample && !gp->method->training_noise;
     if (m->made && !m->s2 && !gp->psi)
@@ -95,13 +97,14 @@ out:
     return status;
 }
 
-/* Begins a block loop: work space per worker, unless the noise is known (m->s2, gp->psi). */
+/* Begins a block loop (self: kn_noise_builder): work space per worker, unless the estimate needs
+ * none (known, from energies, or whitened). */
 static kn_status begin_noise(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_noise_builder *m = self;
     kn_status status = KN_OK;
     void *memory;
-    let_go(m); /* of an earlier block loop */
+    clear_work(m); /* of an earlier block loop */
     if (!m->made || m->s2 || m->gp->psi)
         goto out;
     m->workers = kn_workers(ctx, plan->width, TILE);
@@ -109,7 +112,7 @@ static kn_status begin_noise(kn_ctx *ctx, void *self, const kn_block_loop_plan *
     m->work = memory;
     for (int w = 0; w < m->workers; w++)
         KN_TRY(kn_mat_new(ctx, m->Y.N, plan->width < TILE ? plan->width : TILE, &m->work[w]));
-    if (m->some)
+    if (m->subset)
         KN_TRY(kn_mat_new(ctx, m->Y.N, plan->width, &m->y));
 out:
     return status;
@@ -121,8 +124,9 @@ typedef struct block_job {
     kn_mat y; /* N x count: all participants */
 } block_job;
 
-/* psi_j: mean squared residual of response j over its observed cells [METHOD 0b]. */
-static double in_sample_variance(const kn_responses *Y, kn_mat rest, ptrdiff_t j)
+/* Returns psi_j: mean squared residual of response j over its observed cells; rest (N x 1):
+ * residuals outside the basis [METHOD 0b]. */
+static double compute_in_sample_variance(const kn_responses *Y, kn_mat rest, ptrdiff_t j)
 {
     double sum = 0;
     if (!Y->missing || kn_missing_in(Y->missing, j) == 0)
@@ -133,8 +137,9 @@ static double in_sample_variance(const kn_responses *Y, kn_mat rest, ptrdiff_t j
     return sum / (double)Y->scaling->n[j];
 }
 
-/* in_sample_j = (B.^2 d + psi)_j */
-static void in_sample(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
+/* Parallel task (self: block_job) for columns from .. to - 1 of the block: in-sample noise
+ * gp->noise[j] = (B.^2 d + psi)_j. */
+static void set_in_sample(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
     const kn_gp *gp = job->m->gp;
@@ -148,16 +153,17 @@ static void in_sample(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
         kn_mat_zero(rest); /* the basis spans everything */
     }
     for (ptrdiff_t j = 0; j < n; j++) {
-        double noise = in_sample_variance(&job->m->Y, kn_cols(rest, j, 1), first + j);
+        double noise = compute_in_sample_variance(&job->m->Y, kn_cols(rest, j, 1), first + j);
         for (ptrdiff_t p = 0; p < gp->P; p++)
             noise += kn_at(B, j, p) * kn_at(B, j, p) * kn_latent_noise(&gp->latent, p);
         gp->noise[first + j] = noise;
     }
 }
 
-/* In-sample noise from sums alone, for principal components: |y_j - (ZB')_j|^2 = |y_j|^2 - (B.^2
- * s2)_j with s2_p = |z_p|^2; exact up to the residual of a range finder. */
-static void in_sample_sums(const kn_noise_builder *m, const kn_block *b)
+/* Sets the in-sample noise of the block's responses from sums only, for principal components:
+ * |y_j - (ZB')_j|^2 = |y_j|^2 - (B.^2 s2)_j with s2_p = |z_p|^2; exact up to the residual of a
+ * range finder. */
+static void set_in_sample_sums(const kn_noise_builder *m, const kn_block *b)
 {
     const kn_gp *gp = m->gp;
     const kn_scaling *s = m->Y.scaling;
@@ -174,8 +180,10 @@ static void in_sample_sums(const kn_noise_builder *m, const kn_block *b)
         gp->noise[j] = fmax(gp->noise[j], 0);
 }
 
-/* Sets the noise from the moments of held-out residuals. */
-static void noise_of_moments(void *self, ptrdiff_t from, ptrdiff_t to)
+/* Parallel task (self: block_job) for columns from .. to - 1 of the block: noise from the
+ * moments of held-out residuals, max(mean(e^2 - v), 0.5 mean e^2); without any, the response's
+ * own variance. */
+static void set_from_moments(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const block_job *job = self;
     const kn_block *b = job->b;
@@ -200,8 +208,9 @@ static void noise_of_moments(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* in_sample_j = psi_j [B.^2 d + d0 (1 - |row j of B|^2)]_j of whitened responses [METHOD 1f] */
-static void in_sample_whitened(const kn_gp *gp, const kn_block *b)
+/* Sets the in-sample noise of the block's whitened responses: psi_j [B.^2 d + d0 (1 - |row j of
+ * B|^2)]_j [METHOD 1f]. */
+static void set_in_sample_whitened(const kn_gp *gp, const kn_block *b)
 {
     const kn_latent *l = &gp->latent;
     for (ptrdiff_t j = b->first; j < b->first + b->count; j++) {
@@ -217,7 +226,8 @@ static void in_sample_whitened(const kn_gp *gp, const kn_block *b)
     }
 }
 
-/* Visits a block: in-sample noise first, if needed, then held-out moments. */
+/* Block visitor (self: kn_noise_builder): sets gp->noise of the block's responses, in-sample
+ * first if needed, then from held-out moments. */
 static kn_status set_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_noise_builder *m = self;
@@ -225,18 +235,18 @@ static kn_status set_block(kn_ctx *ctx, void *self, kn_block *b)
     if (m->known)
         return KN_OK;
     if (m->gp->psi && m->made) {
-        in_sample_whitened(m->gp, b);
+        set_in_sample_whitened(m->gp, b);
     } else if (m->s2 && m->made) {
-        in_sample_sums(m, b);
+        set_in_sample_sums(m, b);
     } else if (m->made) {
-        if (m->some) {
+        if (m->subset) {
             job.y = kn_cols(m->y, 0, b->count);
             kn_responses_block(ctx, &m->Y, b->first, job.y);
         }
-        kn_la_parallel(ctx, b->count, TILE, in_sample, &job);
+        kn_la_parallel(ctx, b->count, TILE, set_in_sample, &job);
     }
     if (m->held_out)
-        kn_parallel(ctx, b->count, COLUMNS, noise_of_moments, &job);
+        kn_parallel(ctx, b->count, COLUMNS, set_from_moments, &job);
     return KN_OK;
 }
 
@@ -251,15 +261,15 @@ kn_visitor kn_noise_visitor(kn_noise_builder *m)
  * noise depends on the participant's own residuals and is corrected; a noise variance common to all
  * responses is used unchanged. */
 void kn_noise_block_leave_one_out(const kn_noise_builder *m, const kn_block *b, ptrdiff_t j,
-                                  const kn_exclusion_groups *apart, kn_heldout_residuals of,
+                                  const kn_exclusion_groups *apart, kn_heldout_residuals residuals,
                                   double *work, double *noise)
 {
     const kn_gp *gp = m->gp;
-    of.known = m->known ? gp->noise[b->first + j] : NAN;
-    for (ptrdiff_t i = 0; m->known && !gp->method->independent_responses && i < of.n; i++)
-        noise[i] = of.known;
+    residuals.known = m->known ? gp->noise[b->first + j] : NAN;
+    for (ptrdiff_t i = 0; m->known && !gp->method->independent_responses && i < residuals.n; i++)
+        noise[i] = residuals.known;
     if (!m->known || gp->method->independent_responses)
-        kn_noise_leave_one_out(&of, apart, work, noise);
+        kn_noise_leave_one_out(&residuals, apart, work, noise);
 }
 
 kn_status kn_gp_set_noise(kn_ctx *ctx, kn_gp *gp, const kn_responses *Y, const kn_gp_maps *cv)
@@ -326,33 +336,36 @@ typedef struct sums {
     double n, square, model;
 } sums;
 
-static int by_number(const void *a, const void *b)
+/* Comparison for qsort: integers in ascending order. */
+static int compare_numbers(const void *a, const void *b)
 {
     int x = *(const int *)a, y = *(const int *)b;
     return (x > y) - (x < y);
 }
 
-kn_status kn_exclusion_groups_new(kn_ctx *ctx, ptrdiff_t n, const int *of, kn_exclusion_groups *out)
+kn_status kn_exclusion_groups_new(kn_ctx *ctx, ptrdiff_t n, const int *numbers,
+                                  kn_exclusion_groups *out)
 {
     kn_status status = KN_OK;
     void *memory = NULL, *group = NULL;
     *out = (kn_exclusion_groups){NULL, n};
-    if (!of)
+    if (!numbers)
         return KN_OK;
     KN_TRY(kn_alloc(ctx, n, sizeof(int), &memory));
     KN_TRY(kn_alloc(ctx, n, sizeof(int), &group));
     int *sorted = memory;
     ptrdiff_t different = 0;
     for (ptrdiff_t i = 0; i < n; i++)
-        sorted[i] = of[i];
-    qsort(sorted, (size_t)n, sizeof *sorted, by_number);
+        sorted[i] = numbers[i];
+    qsort(sorted, (size_t)n, sizeof *sorted, compare_numbers);
     for (ptrdiff_t i = 0; i < n; i++)
         if (i == 0 || sorted[i] != sorted[i - 1])
             sorted[different++] = sorted[i];
     out->group = group;
     out->n_groups = different;
     for (ptrdiff_t i = 0; i < n; i++) {
-        const int *at = bsearch(&of[i], sorted, (size_t)different, sizeof *sorted, by_number);
+        const int *at =
+            bsearch(&numbers[i], sorted, (size_t)different, sizeof *sorted, compare_numbers);
         out->group[i] = (int)(at - sorted);
     }
 out:
@@ -366,65 +379,97 @@ void kn_exclusion_groups_clear(kn_exclusion_groups *a)
     *a = (kn_exclusion_groups){0};
 }
 
-/* Noise variance from the remaining rows. */
-static double noise_from_sums(const kn_heldout_residuals *of, const sums *all, sums rest)
+/* Returns the noise variance from the sums `rest` over the remaining rows, or, if the fit
+ * determines it, the known noise scaled by the ratio of mean squared residuals; NaN if no row
+ * remains. */
+static double noise_from_sums(const kn_heldout_residuals *residuals, const sums *all, sums rest)
 {
-    if (!isnan(of->known)) {
+    if (!isnan(residuals->known)) {
         double mean = all->square / all->n;
-        return rest.n > 0 && mean > 0 ? of->known * (rest.square / rest.n) / mean : of->known;
+        return rest.n > 0 && mean > 0 ? residuals->known * (rest.square / rest.n) / mean
+                                      : residuals->known;
     }
     return rest.n > 0 ? fmax((rest.square - rest.model) / rest.n, FLOOR * rest.square / rest.n)
                       : NAN;
 }
 
-static sums sums_of_participant(const kn_heldout_residuals *of, ptrdiff_t i)
+/* Returns the sums (count, e^2, v) of row i: zeros if its residual is missing. */
+static sums sum_participant(const kn_heldout_residuals *residuals, ptrdiff_t i)
 {
-    return isfinite(of->e[i]) ? (sums){1, of->e[i] * of->e[i], of->v[i]} : (sums){0};
+    return isfinite(residuals->e[i]) ? (sums){1, residuals->e[i] * residuals->e[i], residuals->v[i]}
+                                     : (sums){0};
 }
 
-static void add_sums(sums *to, sums more)
+/* Adds count, e^2 and v of `more` to *total. */
+static void add_sums(sums *total, sums more)
 {
-    to->n += more.n;
-    to->square += more.square;
-    to->model += more.model;
+    total->n += more.n;
+    total->square += more.square;
+    total->model += more.model;
 }
 
-/* Noise variance without group g, whose sums are `less`. If g holds more than half of a sum,
- * subtraction would leave mostly rounding error, so the other rows are summed instead; this can
- * happen for one g only. */
-static double noise_without_group(const kn_heldout_residuals *of, const kn_exclusion_groups *apart,
-                                  const sums *all, const sums *less, ptrdiff_t g)
+/* Returns the noise variance without group g, whose sums are `less`. If g holds more than half
+ * of a sum, subtraction would leave mostly rounding error, so the other rows are summed instead;
+ * this can happen for one g only. */
+static double noise_without_group(const kn_heldout_residuals *residuals,
+                                  const kn_exclusion_groups *apart, const sums *all,
+                                  const sums *less, ptrdiff_t g)
 {
     sums rest = {all->n - less->n, all->square - less->square, all->model - less->model};
     if (2 * less->square > all->square || 2 * less->model > all->model) {
         rest = (sums){0};
-        for (ptrdiff_t i = 0; i < of->n; i++)
+        for (ptrdiff_t i = 0; i < residuals->n; i++)
             if ((apart->group ? apart->group[i] : i) != g)
-                add_sums(&rest, sums_of_participant(of, i));
+                add_sums(&rest, sum_participant(residuals, i));
     }
-    return noise_from_sums(of, all, rest);
+    return noise_from_sums(residuals, all, rest);
 }
 
-void kn_noise_leave_one_out(const kn_heldout_residuals *of, const kn_exclusion_groups *apart,
+/* Computes noise (n): for each participant i the noise variance from the residuals of all others,
+ * from sums `all` over all of them, where no noise is known and nobody is in a group (as
+ * noise_from_sums does one by one). True if somebody holds more than half of a sum: the values are
+ * then rounding, and not to be used. */
+KN_CLONES
+static bool compute_noise_without_each(const kn_heldout_residuals *residuals, const sums *all,
+                                       double *noise)
+{
+    int dominates = 0;
+#pragma omp simd reduction(+ : dominates)
+    for (ptrdiff_t i = 0; i < residuals->n; i++) {
+        int finite = fabs(residuals->e[i]) < INFINITY;
+        double e = finite ? residuals->e[i] : 0, v = finite ? residuals->v[i] : 0, e2 = e * e;
+        double n = all->n - (finite ? 1 : 0), square = all->square - e2, model = all->model - v;
+        double moment = (square - model) / n, least = FLOOR * square / n;
+        moment = moment > least ? moment : least;
+        noise[i] = n > 0 ? moment : NAN;
+        dominates += (2 * e2 > all->square) | (2 * v > all->model);
+    }
+    return dominates > 0;
+}
+
+void kn_noise_leave_one_out(const kn_heldout_residuals *residuals, const kn_exclusion_groups *apart,
                             double *work, double *noise)
 {
     sums all = {0}, *group = (sums *)work;
-    for (ptrdiff_t i = 0; i < of->n; i++)
-        add_sums(&all, sums_of_participant(of, i));
+    for (ptrdiff_t i = 0; i < residuals->n; i++)
+        add_sums(&all, sum_participant(residuals, i));
     if (!apart->group) {
-        for (ptrdiff_t i = 0; i < of->n; i++) {
-            sums own = sums_of_participant(of, i);
-            noise[i] = noise_without_group(of, apart, &all, &own, i);
+        if (isnan(residuals->known) && !compute_noise_without_each(residuals, &all, noise))
+            return;
+        for (ptrdiff_t i = 0; i < residuals->n; i++) {
+            sums own = sum_participant(residuals, i);
+            noise[i] = noise_without_group(residuals, apart, &all, &own, i);
         }
         return;
     }
     for (ptrdiff_t g = 0; g < apart->n_groups; g++)
         group[g] = (sums){0};
-    for (ptrdiff_t i = 0; i < of->n; i++)
-        add_sums(&group[apart->group[i]], sums_of_participant(of, i));
+    for (ptrdiff_t i = 0; i < residuals->n; i++)
+        add_sums(&group[apart->group[i]], sum_participant(residuals, i));
     for (ptrdiff_t g = 0; g < apart->n_groups; g++)
-        group[g].n = noise_without_group(of, apart, &all, &group[g], g); /* overwrites n: computed
-                                                                          * once per group */
-    for (ptrdiff_t i = 0; i < of->n; i++)
+        group[g].n =
+            noise_without_group(residuals, apart, &all, &group[g], g); /* overwrites n: computed
+                                                                        * once per group */
+    for (ptrdiff_t i = 0; i < residuals->n; i++)
         noise[i] = group[apart->group[i]].n;
 }

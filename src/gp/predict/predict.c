@@ -31,9 +31,9 @@ static void cross_work_clear(cross_work *f)
     *f = (cross_work){0};
 }
 
-/* Work space for predicting at most `rows` participants in a cell: features, R0* U, mean and
- * variance, and the inverse of the cell's spectrum. On error f is partly filled; the caller clears
- * it. */
+/* Allocates work space for predicting at most `rows` participants in a cell (components with
+ * equal group noise): features, R0* U, mean and variance, and the inverse of the cell's
+ * spectrum. On error f is partly filled; the caller clears it. */
 static kn_status cross_work_new(kn_ctx *ctx, const kn_latent *l, const kn_latent_cell *cell,
                                 ptrdiff_t rows, cross_work *f)
 {
@@ -52,9 +52,10 @@ out:
     return status;
 }
 
-/* Computes R0* U of some new participants. */
-static kn_status cross_covariance(kn_ctx *ctx, const kn_latent *l, const kn_decomp *R0, kn_mat Xs,
-                                  cross_work *f)
+/* Computes f->RU (n x m) = R0* U for new participants Xs (n x F), n at most ROWS: by features if
+ * R0 has low rank, else by pair statistics. */
+static kn_status compute_cross_covariance(kn_ctx *ctx, const kn_latent *l, const kn_decomp *R0,
+                                          kn_mat Xs, cross_work *f)
 {
     ptrdiff_t n = Xs.rows;
     kn_mat F = kn_sub(f->F, 0, 0, n, f->F.cols), RU = kn_sub(f->RU, 0, 0, n, R0->m);
@@ -71,15 +72,17 @@ static kn_status cross_covariance(kn_ctx *ctx, const kn_latent *l, const kn_deco
     return KN_OK;
 }
 
-/* One participant in a known group g, component p, the k-th of its cell:
- *     Q = (R0* + gamma delta G*) U over all directions, those outside U included
+/* Predicts the k-th component p of a cell for one participant in known group g; *mean and *v are
+ * set from its row RU of R0* U (m values, `stride` apart) and self = R0**. Q = (R0* + gamma
+ * delta G*) U over all directions, those outside U included
  *     mean = Q (A ./ (r + delta)),  v = c (R0** + gamma delta - Q.^2 (1 ./ (r + delta)))
  * With s = sums of U over the group, the directions outside U add
- *     gamma (zeta - s A)  and  c gamma^2 delta (n/(1 + n gamma) - |s|^2)
+ *     gamma (zeta - s A)  and  c gamma^2 delta (n/(1 + n gamma) - |s|^2),
  *     zeta = sum z/(1 + n gamma)
  * Limit c = 0: Q = gamma G* U, mean = Q A, v = d (gamma - Q.^2 1) [METHOD 4]. */
-static void within_group(const kn_latent *l, const kn_latent_cell *cell, ptrdiff_t k, ptrdiff_t g,
-                         const double *RU, ptrdiff_t stride, double self, double *mean, double *v)
+static void predict_in_group(const kn_latent *l, const kn_latent_cell *cell, ptrdiff_t k,
+                             ptrdiff_t g, const double *RU, ptrdiff_t stride, double self,
+                             double *mean, double *v)
 {
     ptrdiff_t p = kn_cell_component(cell, k);
     double c = l->c[p], d = l->d[p], gamma = cell->R0.gamma, n = l->groups.size[g];
@@ -98,7 +101,8 @@ static void within_group(const kn_latent *l, const kn_latent_cell *cell, ptrdiff
     *v = c * self + gamma * d - square - (low ? gamma * gamma * d * left : 0);
 }
 
-/* Predicts the components of one cell for at most ROWS new participants from `row` on. */
+/* Predicts the components of one cell for at most ROWS new participants from `row` on, into the
+ * rows of out->mean, variance and, if requested, RU. clamped: see kn_clamp_nonnegative. */
 static kn_status predict_rows(kn_ctx *ctx, const kn_latent *l, const kn_latent_cell *cell,
                               const kn_predict_input *input, ptrdiff_t row, cross_work *f,
                               const kn_latent_prediction *out, double *clamped)
@@ -107,7 +111,7 @@ static kn_status predict_rows(kn_ctx *ctx, const kn_latent *l, const kn_latent_c
     kn_mat mean = out->mean, variance = out->variance;
     kn_mat xs = kn_sub(input->X, row, 0, n, input->X.cols), ru = kn_sub(f->RU, 0, 0, n, cell->R0.m);
     kn_mat m = kn_sub(f->mean, 0, 0, n, cell->n), v = kn_sub(f->var, 0, 0, n, cell->n);
-    kn_status status = cross_covariance(ctx, l, &cell->R0, xs, f);
+    kn_status status = compute_cross_covariance(ctx, l, &cell->R0, xs, f);
     if (status != KN_OK)
         return status;
     kn_cov_self(&cell->R0.cov, cell->R0.theta, xs, f->sq, f->self);
@@ -116,8 +120,9 @@ static kn_status predict_rows(kn_ctx *ctx, const kn_latent *l, const kn_latent_c
     kn_gemm(ctx, 1, KN_N, ru, KN_N, f->weights, 0, m);
     for (ptrdiff_t i = 0; input->group && cell->R0.gamma > 0 && i < n; i++)
         for (ptrdiff_t k = 0; input->group[row + i] >= 0 && k < cell->n; k++)
-            within_group(l, cell, k, input->group[row + i], &ru.data[i], ru.ld, f->self[i],
-                         &kn_col(m, k)[i], &kn_col(variance, kn_cell_component(cell, k))[row + i]);
+            predict_in_group(l, cell, k, input->group[row + i], &ru.data[i], ru.ld, f->self[i],
+                             &kn_col(m, k)[i],
+                             &kn_col(variance, kn_cell_component(cell, k))[row + i]);
     kn_latent_square(ru);
     kn_gemm(ctx, 1, KN_N, ru, KN_N, f->inverse, 0, v); /* H of METHOD 4 */
     for (ptrdiff_t k = 0; k < cell->n; k++) {

@@ -16,30 +16,49 @@ static const double WEIGHT = 20, MAX_SLOPE = 1, MAX_OF_ONE = 1.2;
 typedef struct gathering {
     const kn_gp_maps *cv;
     const kn_block *b;
-    double *md, *mm; /* Mean of column `at` of the block over the training rows of part p. */
+    double *md, *mm; /* T  sums of m d and of m^2 */
 } gathering;
 
-/* The mean of response j, column at of the block, in what part p was trained on. */
-static double fold_mean(const gathering *g, const kn_fold_prediction *p, ptrdiff_t at)
+/* Returns the sum of column `at` of the block over all its rows; NaN if a cell is missing. */
+static double sum_column(const gathering *g, ptrdiff_t at)
 {
+    const double *y = kn_col(g->b->y, at);
+    double sum = 0;
+    for (ptrdiff_t i = 0; i < g->b->y.rows; i++)
+        sum += y[i];
+    return sum;
+}
+
+/* Returns the training mean, in fold p, of column `at` of the block: stored, or computed from
+ * `all`, the sum over all rows, less the held-out rows; if that is NaN (missing cells), from the
+ * training rows. */
+static double fold_mean(const gathering *g, const kn_fold_prediction *p, ptrdiff_t at, double all)
+{
+    const double *y = kn_col(g->b->y, at);
     double sum = 0;
     if (p->mu)
         return p->mu[g->b->first + at];
+    if (p->rows && p->n + p->n_train == g->b->y.rows && isfinite(all)) {
+        for (ptrdiff_t i = 0; i < p->n; i++)
+            sum += y[p->rows[i]];
+        return (all - sum) / (double)p->n_train;
+    }
     for (ptrdiff_t i = 0; i < p->n_train; i++)
-        sum += kn_at(g->b->y, p->train[i], at);
+        sum += y[p->train[i]];
     return sum / (double)p->n_train;
 }
 
-/* Sums m d and m^2 of columns from .. to - 1 over all parts. */
+/* Parallel task (self: gathering) for columns from .. to - 1: sums over held-out cells of m d
+ * and m^2, with predicted mean m and response d, both minus the fold's training mean. */
 static void sum_columns(void *self, ptrdiff_t from, ptrdiff_t to)
 {
     const gathering *g = self;
     for (ptrdiff_t j = from; j < to; j++) {
         const double *y = kn_col(g->b->y, j), *mean = kn_col(g->b->mean, j);
-        double md = 0, mm = 0;
+        double md = 0, mm = 0, all = sum_column(g, j);
         for (int k = 0; k < g->cv->n_parts; k++) {
             const kn_fold_prediction *p = &g->cv->part[k];
-            double mu = fold_mean(g, p, j);
+            double mu = fold_mean(g, p, j, all);
             for (ptrdiff_t i = 0; i < p->n; i++) {
                 ptrdiff_t row = p->rows ? p->rows[i] : i;
                 if (!isfinite(y[row] - mean[row])) /* missing, or not predicted [METHOD 0b] */
@@ -53,6 +72,7 @@ static void sum_columns(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
+/* Block visitor (self: gathering): sums m d and m^2 of each response of the block. */
 static kn_status gather_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     gathering *g = self;

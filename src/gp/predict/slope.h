@@ -14,14 +14,17 @@
 #include "base/memory/plan.h"
 #include "gp/predict/gp_maps.h"
 
-/* Sets gp->slope (T, owned) by a block loop over the means of cross-validated maps that were made
- * without a slope. Collective. */
+/* Sets gp->slope (T, owned), the shrinkage factors, by a block loop over the means of
+ * cross-validated maps that were made without a slope. Collective. */
 kn_status kn_gp_set_slope(kn_ctx *ctx, kn_gp *gp, const kn_gp_maps *cv);
 
-/* Computes slope (T) from the sums over participants of m d and m^2, T each. */
+/* Computes slope (T), the factor by which the predictions of each response are shrunk, from the
+ * sums over participants of m d and m^2 (T each): the regression slope md/mm, drawn to that of
+ * all responses with the weight of WEIGHT mean m^2, limited to 0 .. 1.2. */
 void kn_slopes(ptrdiff_t T, const double *md, const double *mm, double *slope);
 
-void kn_slope_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n); /* keeps gp->slope, the
-                                                                            * rest is temporary */
+/* Predicts in plan r the memory of kn_gp_set_slope with n held-out participants: the slopes stay
+ * in the plan, the block loop only raises the peak. */
+void kn_slope_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
 
 #endif

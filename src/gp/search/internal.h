@@ -16,15 +16,17 @@
 
 enum { KN_SUBSAMPLE_MIN = 150 }; /* for N up to this there is no subsample */
 
-/* n for N rows, before whole groups are completed. */
+/* Returns the number of rows of the subsample for N rows (a third, within limits), before whole
+ * groups are completed. */
 ptrdiff_t kn_subsample_size(ptrdiff_t N);
 
-/* Creates a dense engine on seeded rows of e. Groups are taken whole, so the last one may exceed
- * n. Z (owned by the caller, must outlive out): the coordinates of the rows. */
+/* Creates a dense engine *out on seeded rows of e. Groups are taken whole, so the last one may
+ * exceed the size. *Z (owned by the caller, must outlive out): the coordinates of the rows. */
 kn_status kn_subsample(kn_ctx *ctx, const kn_engine *e, const kn_search_options *o, kn_mat *Z,
                        kn_engine *out);
 
-/* Memory plan of the subsample of s->N participants, kept. */
+/* Predicts in plan r the memory of the engine of the subsample of s->N participants, which stays
+ * in the plan. */
 void kn_subsample_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- lockstep ----
@@ -39,11 +41,14 @@ void kn_subsample_need(kn_mem_plan *r, const kn_problem_size *s);
  *
  *     cost: one broadcast of some kB per evaluation */
 
-/* Arguments as for kn_engine_nested and kn_engine_joint. The decomposition, c and d, which
- * predictions need, are left on root only. Collective where e->lockstep is true. KN_ERR_CANCELLED:
- * a rank was cancelled and the best point is not to be kept. */
+/* Evaluates kn_engine_nested at `at`, with e->lockstep on root for all MPI ranks: *lml and
+ * gradient g are broadcast; the decomposition, c and d, which predictions need, are left on root
+ * only. Collective if e->lockstep. KN_ERR_CANCELLED: a rank was cancelled and the best point is
+ * not to be kept. */
 kn_status kn_lockstep_nested(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, double *lml,
                              double *g);
+/* Evaluates kn_engine_joint at theta in the same way as kn_lockstep_nested: with e->lockstep on
+ * root, for all MPI ranks. Collective if e->lockstep. */
 kn_status kn_lockstep_joint(kn_ctx *ctx, kn_engine *e, const double *theta, double *lml, double *g);
 
 /* ---- space ----
@@ -68,25 +73,29 @@ typedef struct kn_search_space {
     kn_cov_point fixed; /* that vertex */
 } kn_search_space;
 
-/* Sets s to all coordinates of the engine's R0, in root's box. e is borrowed. Collective. */
+/* Sets s to all coordinates of the engine's R0 (covariance between participants; ratios of
+ * weights, ln shapes), bounded by root's box. e is borrowed. Collective. */
 kn_status kn_search_space_new(kn_ctx *ctx, kn_engine *e, kn_search_space *s);
 
-/* Weights and shapes at coordinates x (s->n). */
+/* Returns weights and shapes of R0 (covariance between participants) at the coordinates x
+ * (s->n). */
 kn_cov_point kn_search_point(const kn_search_space *s, const double *x);
-/* Coordinates x (s->n) of a point, clipped to the box. */
+/* Writes the coordinates x (s->n; logs of weight ratios, then logs of shapes of R0, the
+ * covariance between participants) of the point p, clipped to the bounds of the search. */
 void kn_search_coordinates(const kn_search_space *s, const kn_cov_point *p, double *x);
 
 /* Sets *yes if the search must end with the best point so far: cancelled, no evaluations left or
- * deadline passed. KN_ERR_CANCELLED if cancelled and the best point is not to be kept.
- * Collective. */
+ * deadline passed by root's clock. KN_ERR_CANCELLED if cancelled and the best point is not to be
+ * kept. Collective. */
 kn_status kn_search_stopped(kn_ctx *ctx, const kn_limits *limits, bool *yes);
 
-/* One ascent from `start`. Its result replaces *found if its likelihood is larger. stage: name in
- * progress reports; NULL: no reports. limits are counted down. Collective. */
+/* Maximises the nested likelihood from `start` by L-BFGS; the result replaces *found if its
+ * likelihood is larger. stage: name in progress reports; NULL: no reports. limits are counted
+ * down. Collective. */
 kn_status kn_search_ascend(kn_ctx *ctx, kn_search_space *s, kn_limits *limits,
                            const kn_cov_point *start, const char *stage, kn_search_result *found);
 
-/* Sets these fields of *found. */
+/* Sets at, lml, stop and projected of *found. */
 void kn_search_record(kn_search_result *found, const kn_cov_point *at, double lml, kn_stop stop,
                       double projected);
 
@@ -99,23 +108,25 @@ void kn_search_record(kn_search_result *found, const kn_cov_point *at, double lm
  * variance. With enough rows all this runs on a subsample (subsample.c), where an ascent costs
  * less than one evaluation on all rows. */
 
-/* Sets at[*n], *n = 1 or 2, to the best two cells of the grid; if there are enough rows, after an
- * ascent in the subsample, and as one start if both ascents end at the same place. Adds evaluation
- * counts to found. Collective. */
+/* Finds one or two starts of a search: at[*n], *n = 1 or 2, the best two cells of a grid; if
+ * there are enough rows, after an ascent in the subsample, and as one start if both ascents end
+ * at the same place. Adds evaluation counts to found. Collective. */
 kn_status kn_starts_grid(kn_ctx *ctx, const kn_search_space *s, const kn_search_options *o,
                          kn_cov_point at[2], int *n, kn_search_result *found);
 
 /* Sets *small if the starts of an additive sum are to be searched in a subsample: more than 150
- * rows for a dense R0, more than 5000 for low rank. May change the engine to dense. Collective. */
+ * rows for a dense R0 (covariance between participants), more than 5000 for low rank. May change
+ * the engine to dense. Collective. */
 kn_status kn_starts_small(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at, bool *small);
 
-/* Additive sum: ascents in a subsample from *at and from each term; *at becomes the best point.
- * Adds evaluation counts to found. Collective. */
+/* Finds the start of an additive sum: ascents in a subsample from *at and from each term; *at
+ * becomes the best point. Adds evaluation counts to found. Collective. */
 kn_status kn_starts_additive(kn_ctx *ctx, const kn_search_space *s, const kn_search_options *o,
                              kn_cov_point *at, kn_search_result *found);
 
-/* Ascents from points where one term in turn has 3/4 of the variance, at median lengths, because
- * the weights of an additive sum have local maxima. The best replaces *found. Collective. */
+/* Ascends from points where one term in turn has 3/4 of the variance, at median lengths, because
+ * the likelihood of an additive sum has local maxima in its weights. The best replaces *found.
+ * Collective. */
 kn_status kn_starts_terms(kn_ctx *ctx, kn_search_space *s, kn_limits *limits, const char *stage,
                           kn_search_result *found);
 
@@ -125,12 +136,13 @@ kn_status kn_starts_terms(kn_ctx *ctx, kn_search_space *s, kn_limits *limits, co
  * sample, noise] [METHOD 3b, joint]. Each step is one evaluation with gradient; restarts add
  * standard normal numbers to the first start. */
 
-/* Sets theta to the start: o->theta if given, else equal weights and median lengths; clipped to
- * the bounds and broadcast from root. Collective. */
+/* Sets theta to the start of the joint search: o->theta if given, else equal weights and median
+ * lengths; clipped to the bounds and broadcast from root. Collective. */
 kn_status kn_search_joint_start(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
                                 double *theta);
 
-/* Runs the search; sets found->theta, lml, stop and projected. Collective. */
+/* Runs the joint search of iso noise over all of theta, from one start and o->restarts random
+ * ones; sets found->theta, lml, stop and projected. Collective. */
 kn_status kn_search_joint(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
                           kn_search_result *found);
 

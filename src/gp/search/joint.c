@@ -9,15 +9,17 @@
 #include "base/random.h"
 #include "gp/likelihood/engine.h"
 
+/* Objective of the joint search (self: kn_engine): log likelihood and gradient at all parameters
+ * x = theta. */
 static kn_status joint_objective(void *self, kn_ctx *ctx, const double *x, double *value,
                                  double *grad)
 {
     return kn_lockstep_joint(ctx, self, x, value, grad);
 }
 
-/* Default start: equal weights, median lengths and the first cold start of the inside
- * parameters. */
-static kn_status middle_of_things(kn_ctx *ctx, kn_engine *e, double *theta)
+/* Sets theta to the default start: equal weights, median lengths and the first cold start of the
+ * inside parameters. */
+static kn_status set_middle(kn_ctx *ctx, kn_engine *e, double *theta)
 {
     kn_search_space s;
     double r0[KN_COV_THETA], inside[KN_THETA];
@@ -38,7 +40,7 @@ kn_status kn_search_joint_start(kn_ctx *ctx, kn_engine *e, const kn_search_optio
     if (o->theta)
         memcpy(theta, o->theta, (size_t)n * sizeof *theta);
     else
-        status = middle_of_things(ctx, e, theta);
+        status = set_middle(ctx, e, theta);
     for (int i = 0; i < n; i++)
         theta[i] = fmin(fmax(theta[i], kn_theta_lower), kn_theta_upper);
     return status == KN_OK ? kn_comm_broadcast(ctx, theta, n * (ptrdiff_t)sizeof *theta, 0)

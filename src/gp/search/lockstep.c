@@ -16,8 +16,8 @@ typedef struct evaluation {
     ptrdiff_t pivots[]; /* n_pivots of at most low.max_rank */
 } evaluation;
 
-/* Copies into v what an evaluation changes in root's engine: noise, counts, warm start, bounds,
- * rank and pivots. */
+/* Copies into v what an evaluation changes in root's engine: noise, counts, warm start,
+ * residual, rank and pivots. */
 static void save_state(const kn_engine *e, evaluation *v)
 {
     v->s2 = e->s2;
@@ -32,8 +32,8 @@ static void save_state(const kn_engine *e, evaluation *v)
         memcpy(v->pivots, e->low.set, (size_t)e->low.n_set * sizeof *v->pivots);
 }
 
-/* Makes the engine of another rank equal to root's. If root found the low rank insufficient, it
- * becomes dense. */
+/* Gives the engine of another rank the state v of root's. If root found the low rank
+ * insufficient, the engine becomes dense. */
 static kn_status restore_state(kn_ctx *ctx, const evaluation *v, kn_engine *e)
 {
     memcpy(e->inside, v->inside, sizeof e->inside);
@@ -50,16 +50,17 @@ static kn_status restore_state(kn_ctx *ctx, const evaluation *v, kn_engine *e)
     return kn_lowrank_set_pivots(ctx, &e->low, (ptrdiff_t)v->n_pivots, v->pivots, v->residual);
 }
 
-/* A nested evaluation at `at`, or, if that is NULL, a joint one at theta. */
+/* Evaluates the log likelihood *lml and, unless g is NULL, its gradient on this rank: nested at
+ * `at`, or, if that is NULL, jointly at theta. */
 static kn_status evaluate_step(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at,
                                const double *theta, double *lml, double *g)
 {
     return at ? kn_engine_nested(ctx, e, at, lml, g) : kn_engine_joint(ctx, e, theta, lml, g);
 }
 
-/* Evaluates the likelihood on root and broadcasts lml, gradient and engine state. at: point of the
- * nested likelihood; NULL: theta. g: gradient (outer parameters or all of theta), NULL: not needed.
- * Cancelled if root was cancelled. Collective. */
+/* Evaluates the likelihood on root and broadcasts lml, gradient and engine state. at: point of
+ * the nested likelihood; NULL: theta of the joint one. g: gradient (outer parameters or all of
+ * theta), NULL: not needed. KN_ERR_CANCELLED if root was cancelled. Collective. */
 static kn_status evaluate_on_root(kn_ctx *ctx, kn_engine *e, const kn_cov_point *at,
                                   const double *theta, double *lml, double *g)
 {

@@ -8,9 +8,9 @@
 #include "base/random.h"
 #include "gp/search/internal.h"
 
-/* The search space at vertex k: w_k = 1 exactly, which no coordinate reaches. The shapes of term k
- * are free. */
-static kn_search_space space_at_vertex(const kn_search_space *s, int k, const kn_cov_point *at)
+/* Returns the search space at vertex k of the simplex of weights: w_k = 1 exactly, which no
+ * coordinate reaches. Only the shapes of term k are free; the others are those of `at`. */
+static kn_search_space restrict_to_vertex(const kn_search_space *s, int k, const kn_cov_point *at)
 {
     const kn_cov *cov = &s->e->cov;
     kn_search_space v = *s;
@@ -23,12 +23,14 @@ static kn_search_space space_at_vertex(const kn_search_space *s, int k, const kn
     return v;
 }
 
-/* Tries every vertex of the simplex; with two terms rho = 0 and rho = 1. */
+/* Evaluates every vertex of the simplex of weights (with two terms rho = 0 and rho = 1) and
+ * ascends from those that are better than *found, which is replaced. Ends early if *limits are
+ * reached. Collective. */
 static kn_status search_vertices(kn_ctx *ctx, kn_search_space *s, kn_limits *limits,
                                  kn_search_result *found)
 {
     for (int k = 0; k < s->e->cov.n; k++) {
-        kn_search_space end = space_at_vertex(s, k, &found->at);
+        kn_search_space end = restrict_to_vertex(s, k, &found->at);
         double lml;
         bool stop;
         kn_status status = kn_search_stopped(ctx, limits, &stop);
@@ -52,9 +54,9 @@ static kn_status search_vertices(kn_ctx *ctx, kn_search_space *s, kn_limits *lim
     return KN_OK;
 }
 
-/* Converts theta to a start of the nested search: R0 = scale sum_k w_k K_k; the scale moves to C,
- * where the nested search has it. */
-static kn_cov_point from_theta(kn_engine *e, const double *theta)
+/* Converts theta to a start of the nested search: R0 = scale sum_k w_k K_k; the scale moves to
+ * the task covariance C, where the nested search has it. Sets e->inside. */
+static kn_cov_point point_from_theta(kn_engine *e, const double *theta)
 {
     double r0[KN_COV_THETA] = {0}, total;
     kn_cov_point p;
@@ -68,10 +70,11 @@ static kn_cov_point from_theta(kn_engine *e, const double *theta)
     return p;
 }
 
-/* The start: the middle of the box, or as given by the caller: theta, or rho and length (either or
- * both). */
-static kn_status nested_start(kn_ctx *ctx, kn_search_space *s, const kn_search_options *o,
-                              bool *given, kn_cov_point *start)
+/* Sets *start to the middle of the box, or as given by the caller in o: theta, or rho and length
+ * (either or both). *given: rho or length is. KN_ERR_ARGUMENT if they are given but R0
+ * (covariance between participants) has more than two terms. */
+static kn_status choose_nested_start(kn_ctx *ctx, kn_search_space *s, const kn_search_options *o,
+                                     bool *given, kn_cov_point *start)
 {
     const kn_cov *cov = &s->e->cov;
     double rho, length;
@@ -88,13 +91,14 @@ static kn_status nested_start(kn_ctx *ctx, kn_search_space *s, const kn_search_o
                                isfinite(o->length) ? o->length : length);
     }
     if (o->theta && s->e->spec.noise == KN_NOISE_ISO) {
-        *start = from_theta(s->e, o->theta);
+        *start = point_from_theta(s->e, o->theta);
         s->warm = *given = true;
     }
     return KN_OK;
 }
 
-/* Restarts from uniformly random points of the box. */
+/* Ascends from o->restarts uniformly random points of the box; a better result replaces *found.
+ * Ends early if *limits are reached. Collective. */
 static kn_status search_restarts(kn_ctx *ctx, kn_search_space *s, const kn_search_options *o,
                                  kn_limits *limits, kn_search_result *found)
 {
@@ -116,9 +120,10 @@ out:
     return status;
 }
 
-/* An ascent in the subsample may have made weights so small that the likelihood does not depend on
- * their coordinates any more: there an ascent on all rows ends at once, wherever the maximum is.
- * So it is repeated from slightly increased weights, until the gain is negligible. */
+/* Repeats the ascent from slightly increased weights until the gain is negligible. An ascent in
+ * the subsample may have made weights so small that the likelihood does not depend on their
+ * coordinates any more: there an ascent on all rows ends at once, wherever the maximum is.
+ * Collective. */
 static kn_status climb_lifted(kn_ctx *ctx, kn_search_space *s, kn_limits *limits,
                               kn_search_result *found)
 {
@@ -142,7 +147,8 @@ out:
     return status;
 }
 
-/* The nested search; sets found->at, lml, stop and projected. */
+/* Runs the nested search: starts, ascents, vertices, restarts; sets found->at, lml, stop and
+ * projected. Collective. */
 static kn_status search_nested(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
                                kn_search_result *found)
 {
@@ -153,7 +159,7 @@ static kn_status search_nested(kn_ctx *ctx, kn_engine *e, const kn_search_option
     kn_limits limits = o->limits;
     kn_status status;
     KN_TRY(kn_search_space_new(ctx, e, &s));
-    KN_TRY(nested_start(ctx, &s, o, &given, &at[0]));
+    KN_TRY(choose_nested_start(ctx, &s, o, &given, &at[0]));
     found->lml = -INFINITY;
     if (!o->optimise || s.n == 0) { /* one term without shape: nothing to search */
         kn_search_record(found, &at[0], -INFINITY,
@@ -195,7 +201,7 @@ out:
     return status;
 }
 
-/* theta of a nested result, clipped to the bounds. */
+/* Writes to theta all parameters of the nested result *found, clipped to the bounds. */
 static void nested_theta(const kn_engine *e, const kn_search_result *found, double *theta)
 {
     double r0[KN_COV_THETA] = {0};

@@ -31,12 +31,15 @@ typedef struct kn_search_result {
     double projected; /* largest entry of the projected gradient, per participant */
 } kn_search_result;
 
-/* Maximises the likelihood. On return the engine stands at the point found (c, d, decomposition,
- * iso state). Root's numbers and clock decide for all ranks. A search that a limit stopped returns
- * the best point met; see found->stop. KN_ERR_ARGUMENT if rho or length is given but R0 has more
- * than two terms. Collective. */
+/* Maximises the likelihood over all hyperparameters, nested or joint, as o and the noise model
+ * say. On return the engine is at the point found (c, d, decomposition, iso state). Root's
+ * numbers and clock decide for all ranks. A search that a limit stopped returns the best point
+ * met; see found->stop. KN_ERR_ARGUMENT if rho or length is given but R0 has more than two
+ * terms. Collective. */
 kn_status kn_search(kn_ctx *ctx, kn_engine *e, const kn_search_options *o, kn_search_result *found);
 
-void kn_search_need(kn_mem_plan *r, const kn_problem_size *s); /* the engine is kept */
+/* Predicts in plan r the memory of kn_search: the engine stays in the plan, the subsample only
+ * raises the peak. */
+void kn_search_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

@@ -45,8 +45,8 @@ kn_status kn_search_stopped(kn_ctx *ctx, const kn_limits *limits, bool *yes)
     return *yes ? KN_OK : kn_deadline_passed(ctx, limits, yes);
 }
 
-/* Objective of the outer search: profile likelihood at x and the gradient of its s->n free
- * parameters. */
+/* Objective of an ascent (self: kn_search_space): log likelihood, maximised over all inner
+ * parameters, at the coordinates x, and its gradient by the s->n free ones. */
 static kn_status outer_objective(void *self, kn_ctx *ctx, const double *x, double *value,
                                  double *grad)
 {

@@ -14,7 +14,7 @@ typedef struct cell {
     double lml;
 } cell;
 
-/* Inserts c into the best two cells. */
+/* Inserts c into the best two cells of the grid (descending likelihood), if it belongs there. */
 static void keep_two(cell *best, cell c)
 {
     if (c.lml > best[0].lml) {
@@ -25,16 +25,16 @@ static void keep_two(cell *best, cell c)
     }
 }
 
-/* Rows of the grid of weights. Two terms: rho in five steps. More terms: each at three quarters,
- * and equal weights. */
-static int grid_rows(const kn_cov *cov)
+/* Returns the number of weight vectors of the grid. Two terms: rho in five steps. More terms:
+ * each at three quarters, and equal weights. */
+static int count_weights(const kn_cov *cov)
 {
     return cov->n == 1 ? 1 : cov->n == 2 ? CELLS : cov->n + 1;
 }
 
-/* Weights of start r of the grid, which sum to 1: for two terms a proportion rho, for more one
- * dominant term or equal weights. */
-static void grid_weights(const kn_cov *cov, int r, double *w)
+/* Writes the weights w (cov->n) of start r of the grid, which sum to 1: for two terms a
+ * proportion rho, for more one dominant term or equal weights. */
+static void set_weights(const kn_cov *cov, int r, double *w)
 {
     static const double rho[CELLS] = {0.05, 0.25, 0.5, 0.75, 0.95}, limit = 0.75;
     int n = cov->n;
@@ -47,17 +47,18 @@ static void grid_weights(const kn_cov *cov, int r, double *w)
         w[k] = r == n ? 1 / (double)n : k == r ? limit : (1 - limit) / (n - 1);
 }
 
-/* The best two cells of the grid: 5 common steps of all lengths by the rows of weights. */
+/* Finds the best two cells of the grid: 5 common steps of all lengths times the weights of
+ * count_weights, one evaluation each. Collective. */
 static kn_status search_grid(kn_ctx *ctx, const kn_search_space *s, cell best[2])
 {
     const kn_cov *cov = &s->e->cov;
-    int done = 0, rows = grid_rows(cov), steps = cov->n_shapes > 0 ? CELLS : 1;
+    int done = 0, rows = count_weights(cov), steps = cov->n_shapes > 0 ? CELLS : 1;
     best[0] = best[1] = (cell){.lml = -INFINITY};
     for (int l = 0; l < steps; l++)
         for (int r = 0; r < rows; r++) {
             double t = (l + 0.5) / CELLS;
             cell c = {0};
-            grid_weights(cov, r, c.at.w);
+            set_weights(cov, r, c.at.w);
             for (int i = 0; i < cov->n_shapes; i++) {
                 double low = s->box.lower[cov->n - 1 + i], high = s->box.upper[cov->n - 1 + i];
                 c.at.shape[i] = exp(low + t * (high - low));
@@ -78,8 +79,9 @@ static kn_status search_grid(kn_ctx *ctx, const kn_search_space *s, cell best[2]
     return KN_OK;
 }
 
-/* True if two points are one start. */
-static bool same_place(const kn_search_space *s, const kn_cov_point *a, const kn_cov_point *b)
+/* True if two points differ by at most 0.3 in every coordinate of s, so that one ascent
+ * suffices. */
+static bool is_same_start(const kn_search_space *s, const kn_cov_point *a, const kn_cov_point *b)
 {
     static const double APART = 0.3; /* in any coordinate */
     double x[KN_COV_OUTER], y[KN_COV_OUTER];
@@ -118,7 +120,7 @@ kn_status kn_starts_grid(kn_ctx *ctx, const kn_search_space *s, const kn_search_
             KN_TRY(kn_search_ascend(ctx, &here, &limits, &best[k].at, NULL, &top));
         at[k] = top.at;
     }
-    if (smaller && *n == 2 && same_place(s, &at[0], &at[1]))
+    if (smaller && *n == 2 && is_same_start(s, &at[0], &at[1]))
         *n = 1;
     KN_TRY(kn_comm_broadcast(ctx, n, sizeof *n, 0));
     if (smaller) {

@@ -13,7 +13,8 @@ ptrdiff_t kn_subsample_size(ptrdiff_t N)
     return kn_min_size(N / 3 > KN_SUBSAMPLE_MIN ? N / 3 : KN_SUBSAMPLE_MIN, MAX_COUNT);
 }
 
-/* number[k] = the group of which the first row in `order` comes at place k of all first rows. */
+/* Numbers the groups by the place of their first row in `order` (NULL: by index): number[k] =
+ * the group that comes k-th. */
 static kn_status order_groups(kn_ctx *ctx, const kn_groups *g, const ptrdiff_t *order,
                               ptrdiff_t *number)
 {
@@ -21,16 +22,17 @@ static kn_status order_groups(kn_ctx *ctx, const kn_groups *g, const ptrdiff_t *
     kn_status status = kn_alloc(ctx, g->n, sizeof(bool), &memory);
     bool *met = memory;
     for (ptrdiff_t k = 0, n = 0; status == KN_OK && k < g->N; k++) {
-        ptrdiff_t of = g->of[order ? order[k] : k];
-        if (!met[of])
-            number[n++] = of;
-        met[of] = true;
+        ptrdiff_t group = g->of[order ? order[k] : k];
+        if (!met[group])
+            number[n++] = group;
+        met[group] = true;
     }
     kn_free(memory);
     return status;
 }
 
-/* index = n seeded rows of `order`. Groups are taken whole, so the last one may increase *n. */
+/* Draws *n rows, seeded, into index (N); o->row_order makes the choice independent of row
+ * indices. Groups are taken whole, so the last one may increase *n. */
 static kn_status pick_rows(kn_ctx *ctx, const kn_engine *e, const kn_search_options *o,
                            ptrdiff_t *n, ptrdiff_t *index)
 {
@@ -101,9 +103,9 @@ out:
 
 void kn_subsample_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_problem_size some = *s;
-    some.N = some.M = kn_subsample_size(s->N);
+    kn_problem_size subsample = *s;
+    subsample.N = subsample.M = kn_subsample_size(s->N);
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 1);
-    kn_plan_alloc_d(r, KN_NEED_WORK, some.N, s->P + s->F);
-    kn_engine_need(r, &some, true, true);
+    kn_plan_alloc_d(r, KN_NEED_WORK, subsample.N, s->P + s->F);
+    kn_engine_need(r, &subsample, true, true);
 }

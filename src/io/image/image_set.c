@@ -95,14 +95,26 @@ static kn_status make_files(kn_ctx *ctx, kn_images *images, ptrdiff_t n)
     return status;
 }
 
-/* Opens a text file or a pattern as a list of images. All headers are read and compared, or only
- * the first if images->later. */
-static kn_status open_list(kn_ctx *ctx, const char *path, kn_images *images)
+/* What is opened. */
+typedef struct source {
+    const char *path; /* of a 4D image or a list, or a pattern; with text a name for messages */
+    const char *text; /* of a list; NULL: path is opened */
+    ptrdiff_t memory; /* bytes for decompressed volumes, 0: KN_IMAGE_MEMORY */
+    bool later;       /* headers are read when their image is needed */
+} source;
+
+/* Opens a text, a text file or a pattern as a list of images. All headers are read and compared, or
+ * only the first if images->later. */
+static kn_status open_list(kn_ctx *ctx, const source *from, kn_images *images)
 {
     kn_status status;
 
-    KN_TRY(images->globbed ? kn_image_list_glob(ctx, path, &images->list)
-                           : kn_image_list_read(ctx, path, &images->list));
+    if (from->text)
+        KN_TRY(kn_image_list_parse(ctx, "list", from->text, (ptrdiff_t)strlen(from->text),
+                                   &images->list));
+    else
+        KN_TRY(images->globbed ? kn_image_list_glob(ctx, from->path, &images->list)
+                               : kn_image_list_read(ctx, from->path, &images->list));
     images->count = images->list.count;
     images->parts = images->list.parts;
     KN_TRY(make_files(ctx, images, images->count));
@@ -156,26 +168,25 @@ out:
     return status;
 }
 
-/* Opens one 4D image, a list or a pattern as *out (kn_images_free; NULL on failure). memory: bytes
- * for decompressed volumes, 0: KN_IMAGE_MEMORY. later: read headers when their image is needed. */
-static kn_status open_all(kn_ctx *ctx, const char *path, ptrdiff_t memory, bool later,
-                          kn_images **out)
+/* Opens one 4D image, a list or a pattern as *out (kn_images_free; NULL on failure). */
+static kn_status open_all(kn_ctx *ctx, const source *from, kn_images **out)
 {
+    const char *path = from->path;
     kn_images *images = NULL;
     void *p;
     kn_status status;
 
     *out = NULL;
-    if (!kn_images_is_name(path))
+    if (!from->text && !kn_images_is_name(path))
         return kn_fail(ctx, KN_ERR_FORMAT, "%s is neither an image (%s) nor a .txt list of images",
                        path, kn_image_known_names().text);
     KN_TRY(kn_alloc(ctx, 1, sizeof *images, &p));
     images = p;
-    images->memory = memory > 0 ? memory : KN_IMAGE_MEMORY;
-    images->later = later;
+    images->memory = from->memory > 0 ? from->memory : KN_IMAGE_MEMORY;
+    images->later = from->later;
     KN_TRY(kn_text_copy(ctx, path, strlen(path), &images->name));
-    images->globbed = strpbrk(path, "*?[") && access(path, F_OK) != 0;
-    KN_TRY(images->globbed || kn_path_ends(path, ".txt") ? open_list(ctx, path, images)
+    images->globbed = from->text || (strpbrk(path, "*?[") && access(path, F_OK) != 0);
+    KN_TRY(images->globbed || kn_path_ends(path, ".txt") ? open_list(ctx, from, images)
                                                          : open_4d(ctx, path, images));
     KN_TRY(describe_parts(ctx, path, images));
 out:
@@ -188,12 +199,18 @@ out:
 
 kn_status kn_images_open(kn_ctx *ctx, const char *path, ptrdiff_t memory, kn_images **out)
 {
-    return open_all(ctx, path, memory, false, out);
+    return open_all(ctx, &(source){.path = path, .memory = memory}, out);
 }
 
 kn_status kn_images_open_later(kn_ctx *ctx, const char *path, ptrdiff_t memory, kn_images **out)
 {
-    return open_all(ctx, path, memory, true, out);
+    return open_all(ctx, &(source){.path = path, .memory = memory, .later = true}, out);
+}
+
+kn_status kn_images_open_text(kn_ctx *ctx, const char *name, const char *text, bool later,
+                              kn_images **out)
+{
+    return open_all(ctx, &(source){.path = name, .text = text, .later = later}, out);
 }
 
 void kn_images_rest(kn_images *images)

@@ -53,6 +53,10 @@ kn_status kn_images_open(kn_ctx *ctx, const char *path, ptrdiff_t memory, kn_ima
 /* Like kn_images_open, but reads only the first header of a list; the read functions below open and
  * compare the others when their image is needed. */
 kn_status kn_images_open_later(kn_ctx *ctx, const char *path, ptrdiff_t memory, kn_images **out);
+/* Opens the images of the text of a list, whose paths are not relative to it; `name` is for
+ * messages. later: as kn_images_open_later. */
+kn_status kn_images_open_text(kn_ctx *ctx, const char *name, const char *text, bool later,
+                              kn_images **out);
 /* Frees the images. NULL is allowed. */
 void kn_images_free(kn_images *images);
 

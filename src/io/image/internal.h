@@ -28,7 +28,9 @@ kn_status kn_image_list_read(kn_ctx *ctx, const char *path, kn_image_list *out);
 /* Like kn_image_list_read, from n characters of text; `name` is the path of the list. */
 kn_status kn_image_list_parse(kn_ctx *ctx, const char *name, const char *text, ptrdiff_t n,
                               kn_image_list *out);
-/* Lists the files that match a shell pattern, sorted bytewise by name. KN_ERR_IO if none does. */
+/* Lists the files that match a shell pattern, sorted bytewise by name, or of two patterns 'A,B' the
+ * pairs of hemispheres. KN_ERR_IO if none does; KN_ERR_DATA if the names of a pair differ in more
+ * than the hemisphere. */
 kn_status kn_image_list_glob(kn_ctx *ctx, const char *pattern, kn_image_list *out);
 /* Frees the list. {0} is allowed. */
 void kn_image_list_clear(kn_image_list *list);

@@ -266,37 +266,114 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Lists the files of one pattern, sorted; globfree(found) afterwards. */
+static kn_status find_matches(kn_ctx *ctx, const char *pattern, glob_t *found)
+{
+    char hint[KN_PATTERN_HINT];
+    int failed = glob(pattern, GLOB_NOSORT, NULL, found);
+    if (failed)
+        return failed == GLOB_NOSPACE
+                   ? kn_fail(ctx, KN_ERR_MEMORY, "out of memory")
+                   : kn_fail(ctx, KN_ERR_IO, "%s: no file matches this pattern%s", pattern,
+                             kn_pattern_hint(pattern, hint));
+    qsort(found->gl_pathv, found->gl_pathc, sizeof *found->gl_pathv,
+          by_name); /* bytewise, not by locale */
+    return KN_OK;
+}
+
+/* Returns whether two paths are equal but for one part of the file name each, which is a
+ * hemisphere: the text between the common beginning and the common end lies in the file name and
+ * has no label sub- or ses-. */
+static bool is_other_side(const char *a, const char *b)
+{
+    const char *left = kn_image_side(a), *right = kn_image_side(b);
+    const char *x = strrchr(a, '/'), *y = strrchr(b, '/');
+    x = x ? x + 1 : a;
+    y = y ? y + 1 : b;
+    if (!*left || !*right || strcmp(left, right) == 0)
+        return false;
+    size_t n = 0, m = strlen(x), k = strlen(y);
+    while (x[n] && x[n] == y[n])
+        n++;
+    while (m > n && k > n && x[m - 1] == y[k - 1]) {
+        m--;
+        k--;
+    }
+    return m - n <= 2 && k - n <= 2;
+}
+
+/* Takes ids and sessions from the labels of the first paths. */
+static kn_status glob_labels(kn_ctx *ctx, kn_image_list *out)
+{
+    void *memory;
+    kn_status status;
+    KN_TRY(kn_alloc(ctx, out->count, sizeof(char *), &memory));
+    char **first = memory;
+    for (ptrdiff_t i = 0; i < out->count; i++)
+        first[i] = out->path[i * out->parts];
+    status = labels_as_ids(ctx, out, first);
+    kn_free(first);
+out:
+    return status;
+}
+
+/* Fills the list with the files of both patterns, a pair in each row. Files are paired in the order
+ * of their names, which must be equal but for the hemisphere. */
+static kn_status pair_matches(kn_ctx *ctx, const glob_t found[2], const char *pattern,
+                              kn_image_list *out)
+{
+    for (size_t i = 0; i < found[0].gl_pathc || i < found[1].gl_pathc; i++) {
+        const char *a = i < found[0].gl_pathc ? found[0].gl_pathv[i] : NULL;
+        const char *b = i < found[1].gl_pathc ? found[1].gl_pathv[i] : NULL;
+        if (!a || !b || !is_other_side(a, b))
+            return kn_fail(ctx, KN_ERR_DATA,
+                           "%s: %s has no other hemisphere in the same place, expected names that "
+                           "differ in lh and rh, hemi-L and hemi-R, or L and R",
+                           pattern, a ? a : b);
+        for (int k = 0; k < 2; k++) {
+            const char *path = k ? b : a;
+            kn_status status = kn_text_copy(ctx, path, strlen(path), &out->path[2 * i + (size_t)k]);
+            if (status != KN_OK)
+                return status;
+        }
+        out->count++;
+    }
+    return KN_OK;
+}
+
 kn_status kn_image_list_glob(kn_ctx *ctx, const char *pattern, kn_image_list *out)
 {
-    glob_t found = {0};
-    char hint[KN_PATTERN_HINT];
+    glob_t found[2] = {{0}};
+    char *first = NULL;
     void *memory;
-    kn_status status = KN_OK;
+    kn_status status;
+    const char *comma = strchr(pattern, ',');
 
     *out = (kn_image_list){0};
-    int failed = glob(pattern, GLOB_NOSORT, NULL, &found);
-    if (failed) {
-        status = failed == GLOB_NOSPACE
-                     ? kn_fail(ctx, KN_ERR_MEMORY, "out of memory")
-                     : kn_fail(ctx, KN_ERR_IO, "%s: no file matches this pattern%s", pattern,
-                               kn_pattern_hint(pattern, hint));
-        goto out;
-    }
-    ptrdiff_t n = (ptrdiff_t)found.gl_pathc;
-    qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv,
-          by_name); /* bytewise, not by locale */
-    KN_TRY(kn_alloc(ctx, n, sizeof *out->path, &memory));
+    if (comma && !strpbrk(comma, "*?["))
+        comma = NULL;
+    KN_TRY(kn_text_copy(ctx, pattern, comma ? (size_t)(comma - pattern) : strlen(pattern), &first));
+    KN_TRY(find_matches(ctx, first, &found[0]));
+    if (comma)
+        KN_TRY(find_matches(ctx, comma + 1, &found[1]));
+    ptrdiff_t n = (ptrdiff_t)found[0].gl_pathc;
+    out->parts = comma ? 2 : 1;
+    KN_TRY(kn_alloc(ctx, n * out->parts, sizeof *out->path, &memory));
     out->path = memory;
-    out->parts = 1;
     KN_TRY(kn_alloc_i(ctx, n, &out->line));
-    for (; out->count < n; out->count++) {
-        const char *path = found.gl_pathv[out->count];
+    for (ptrdiff_t i = 0; i < n; i++)
+        out->line[i] = i + 1;
+    if (comma)
+        KN_TRY(pair_matches(ctx, found, pattern, out));
+    for (; !comma && out->count < n; out->count++) {
+        const char *path = found[0].gl_pathv[out->count];
         KN_TRY(kn_text_copy(ctx, path, strlen(path), &out->path[out->count]));
-        out->line[out->count] = out->count + 1;
     }
-    KN_TRY(labels_as_ids(ctx, out, out->path));
+    KN_TRY(glob_labels(ctx, out));
 out:
-    globfree(&found);
+    kn_free(first);
+    globfree(&found[0]);
+    globfree(&found[1]);
     if (status != KN_OK)
         kn_image_list_clear(out);
     return status;

@@ -18,9 +18,25 @@ struct kn_table {
     ptrdiff_t *line;   /* head + rows: line of the file */
     ptrdiff_t *sorted; /* n_named: named columns, sorted by name */
     ptrdiff_t rows, cols, n_named;
-    ptrdiff_t head; /* header rows: 1, or 0 for a table without header */
-    bool *category; /* cols: treat as text; NULL: the table was read from a file */
+    ptrdiff_t head;                /* header rows: 1, or 0 for a table without header */
+    bool *category;                /* cols: treat as text; NULL: the table was read from a file */
+    ptrdiff_t ids;                 /* 1 + the column that the format defines as IDs; 0: none */
+    char measure[KN_MEASURE_SIZE]; /* of a FreeSurfer table; else "" */
+    bool numbered;                 /* `line` are rows of no file */
+    bool *aside;                   /* cols: no response by default; NULL: none is aside */
+    struct kn_joined *joined;      /* NULL: the table is not joined */
 };
+
+/* Where the cells of a joined table come from. */
+typedef struct kn_joined {
+    int parts;
+    char **path;          /* parts */
+    ptrdiff_t *line;      /* rows x parts, row-major; 0: the part has no such row */
+    int *part_of_col;     /* cols */
+    ptrdiff_t n_repeated; /* columns that are kept once */
+    char **repeated;
+} kn_joined;
+void kn_joined_free(kn_joined *joined);
 
 /* Sorts the column names for kn_table_find. KN_ERR_FORMAT if two columns have the same name. */
 kn_status kn_table_index_names(kn_ctx *ctx, kn_table *t);

@@ -427,9 +427,14 @@ kn_status kn_table_parse(kn_ctx *ctx, const char *name, char separator, const vo
 kn_status kn_table_bytes(kn_ctx *ctx, const char *path, void **bytes, ptrdiff_t *n)
 {
     kn_byte_source source = {.fd = -1};
-    kn_status status;
+    kn_status status = KN_OK;
+    bool freesurfer = false;
     *bytes = NULL;
     if (!kn_table_is_name(path))
+        status = kn_freesurfer_file(ctx, path, &freesurfer);
+    if (status != KN_OK)
+        return status;
+    if (!kn_table_is_name(path) && !freesurfer)
         return kn_fail(ctx, KN_ERR_FORMAT,
                        "%s cannot be a table; its name must end in .csv or .tsv", path);
     KN_TRY(kn_byte_source_open(ctx, path, &source));
@@ -457,7 +462,16 @@ static kn_status table_of(kn_ctx *ctx, const char *path, const void *bytes, ptrd
 {
     char usual = kn_path_ends(path, ".tsv") ? '\t' : ',';
     source_text text = {.name = path, .bytes = bytes, .n = n, .bare = bare};
+    char measure[KN_MEASURE_SIZE];
     skip_byte_order_mark(&text);
+    if (!bare && kn_freesurfer_header(text.bytes, text.n, &text.separator, measure)) {
+        kn_status status = parse_text(ctx, text, out);
+        if (status == KN_OK) {
+            (*out)->ids = 1;
+            memcpy((*out)->measure, measure, sizeof measure);
+        }
+        return status;
+    }
     if (!bare)
         take_separator_line(&text);
     if (text.skipped == 0)

@@ -106,7 +106,7 @@ bool kn_table_made(const kn_table *t)
 
 const char *kn_table_unit(const kn_table *t)
 {
-    return t->category ? "row" : "line";
+    return t->category || t->numbered ? "row" : "line";
 }
 
 bool kn_table_category(const kn_table *t, ptrdiff_t col)
@@ -124,6 +124,8 @@ void kn_table_free(kn_table *t)
     kn_free(t->line);
     kn_free(t->sorted);
     kn_free(t->category);
+    kn_free(t->aside);
+    kn_joined_free(t->joined);
     kn_free(t);
 }
 

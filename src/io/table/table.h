@@ -50,6 +50,58 @@ void kn_table_free(kn_table *table);
 /* True if `path` ends in .csv or .tsv. */
 bool kn_table_is_name(const char *path);
 
+/* ---- tables of FreeSurfer (freesurfer_table.c) ----------------------------------------------- */
+
+/* aparcstats2table and asegstats2table write the measure into the name of the first column,
+ * lh.aparc.thickness or Measure:volume, which has the IDs. Such a table is recognised by that name,
+ * whatever the ending of the file (.txt, .dat, .csv). */
+
+enum { KN_MEASURE_SIZE = 24 };
+
+/* True if the first cell of n bytes of text is such a name and another cell follows. Sets the
+ * separator (tab, comma, semicolon or space) and the measure. */
+bool kn_freesurfer_header(const char *bytes, ptrdiff_t n, char *separator,
+                          char measure[KN_MEASURE_SIZE]);
+/* *is = the file exists and begins with such a header; false for a folder. Reads at most 4 KB. */
+kn_status kn_freesurfer_file(kn_ctx *ctx, const char *path, bool *is);
+/* The measure of such a table; "" for any other table. Borrowed. */
+const char *kn_table_measure(const kn_table *table);
+/* The column that the format defines as IDs: the first of a FreeSurfer or a joined table. -1: the
+ * format defines none. */
+ptrdiff_t kn_table_id_col(const kn_table *table);
+
+/* Marks a column that is a response only if an option names it, such as eTIV among thicknesses. */
+kn_status kn_table_set_aside(kn_ctx *ctx, kn_table *table, ptrdiff_t col);
+bool kn_table_is_aside(const kn_table *table, ptrdiff_t col);
+/* Makes messages name rows, from 1, instead of lines, for a table whose text is in no file. */
+void kn_table_count_rows(kn_table *table);
+/* Empties one cell. */
+void kn_table_empty(kn_table *table, ptrdiff_t row, ptrdiff_t col);
+
+/* ---- several tables as one (join.c) ---------------------------------------------------------- */
+
+typedef struct kn_join_part { /* borrowed */
+    const kn_table *table;
+    const char *const *id; /* ID of each row, no two equal */
+    ptrdiff_t id_col;
+} kn_join_part;
+
+/* Joins tables by ID: column 0 has the IDs, then come the other columns of each part. Rows are
+ * those of the first part, then those that only later parts have; cells that a part does not have
+ * are empty. A column that several parts have with the same values in common rows is kept once,
+ * from the first. KN_ERR_DATA if such
+ * values differ. `name` is the path in messages about the whole table. Owned as kn_table_read. */
+kn_status kn_table_join(kn_ctx *ctx, const char *name, const kn_join_part *part, int n,
+                        kn_table **out);
+/* Names of the columns that the join kept once although several parts have them, in order; k from
+ * 0, NULL behind the last. */
+const char *kn_table_repeated(const kn_table *table, ptrdiff_t k);
+/* Path of the first joined file that has no row for this row's ID; NULL: each has one. */
+const char *kn_table_absent(const kn_table *table, ptrdiff_t row);
+/* File and line of a cell, for messages. In a joined table they are those of its part. */
+const char *kn_table_cell_path(const kn_table *table, ptrdiff_t row, ptrdiff_t col);
+ptrdiff_t kn_table_cell_line(const kn_table *table, ptrdiff_t row, ptrdiff_t col);
+
 /* Accessors. Rows and columns count from 0, without the header; strings are borrowed. */
 const char *kn_table_path(const kn_table *table); /* as given, for messages */
 ptrdiff_t kn_table_rows(const kn_table *table);   /* at least 1 if read from a file */

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "la/vec.h"
 #include "norm/calibration/internal.h"
 
 void kn_learner_free(kn_learner *l)
@@ -102,32 +103,62 @@ void kn_learner_factors(const kn_learner *l, kn_mat D, kn_mat beta, double *fact
     }
 }
 
+/* Sum of the squares of the finite values of e, and their number in *n. */
+static double sum_finite_squares(ptrdiff_t n, const double *e, double *count)
+{
+    double sum = 0, finite = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        bool is = fabs(e[i]) < INFINITY;
+        double x = is ? e[i] : 0;
+        sum += x * x;
+        finite += is ? 1 : 0;
+    }
+    *count = finite;
+    return sum;
+}
+
 void kn_learner_spread(const kn_learner *l, const double *e, double *spread)
 {
     double all = 0, n = 0;
-    for (ptrdiff_t i = 0; i < l->job.n; i++)
-        if (isfinite(e[i])) {
-            all += e[i] * e[i];
-            n++;
-        }
     for (int f = 0; f < l->job.folds; f++) {
-        double remaining = all, left = n;
-        for (ptrdiff_t i = l->start[f]; i < l->start[f + 1]; i++)
-            if (isfinite(e[i])) {
-                remaining -= e[i] * e[i];
-                left--;
-            }
+        double some;
+        all += sum_finite_squares(l->start[f + 1] - l->start[f], e + l->start[f], &some);
+        n += some;
+    }
+    for (int f = 0; f < l->job.folds; f++) {
+        double some, own, remaining, left;
+        own = sum_finite_squares(l->start[f + 1] - l->start[f], e + l->start[f], &some);
+        remaining = all - own;
+        left = n - some;
         spread[f] = left > 0 && remaining > 0 ? sqrt(all / n * left / remaining) : 1;
     }
+}
+
+/* Copies the finite values of x times `factor` to out; their number. */
+KN_CLONES
+static ptrdiff_t scale_finite(ptrdiff_t n, const double *x, double factor, double *out)
+{
+    ptrdiff_t finite = 0;
+#pragma omp simd reduction(+ : finite)
+    for (ptrdiff_t i = 0; i < n; i++) {
+        out[i] = x[i] * factor;
+        finite += fabs(x[i]) < INFINITY;
+    }
+    if (finite == n)
+        return n;
+    finite = 0;
+    for (ptrdiff_t i = 0; i < n; i++)
+        if (isfinite(x[i]))
+            out[finite++] = x[i] * factor;
+    return finite;
 }
 
 ptrdiff_t kn_learner_training_z(const kn_learner *l, const double *z1, int f, double spread,
                                 double *some)
 {
-    ptrdiff_t n = 0;
-    for (ptrdiff_t i = 0; i < l->job.n; i++)
-        if (l->fold[i] != f && isfinite(z1[i]))
-            some[n++] = z1[i] * spread;
+    ptrdiff_t from = f >= 0 ? l->start[f] : l->job.n, to = f >= 0 ? l->start[f + 1] : l->job.n;
+    ptrdiff_t n = scale_finite(from, z1, spread, some);
+    n += scale_finite(l->job.n - to, z1 + to, spread, some + n);
     if (l->calibration->map)
         kn_student_map_apply(l->calibration->map, n, some);
     return n;
@@ -144,13 +175,16 @@ static void restore_order(const kn_learner *l, const double *from, double *to)
 /* ---- one response after the other ----------------------------------------------------------- */
 
 /* Columns of n doubles in the work array of a thread, followed by 3 n for kn_learner_loo_noise(),
- * the work of the noise scale, and 3 folds (spread, theta without each fold). */
-enum { E, V_MODEL, OTHERS, Z0, FACTOR, TOTAL, ZT, LOSS, COLUMNS };
+ * the work of the noise scale, and PER_FOLD for each fold: spread, theta without it. */
+enum { E, V_MODEL, OTHERS, Z0, FACTOR, TOTAL, ZT, LOSS, COLUMNS, PER_FOLD = 3 };
+
+/* Most folds whose distributions are kept between the kinds of z of a response. */
+enum { KEPT_FOLDS = 64 };
 
 ptrdiff_t kn_learner_work_of(ptrdiff_t n, ptrdiff_t F, int folds)
 {
     ptrdiff_t scale = F > 0 ? kn_noise_scale_refit_work(n, F, folds) + F * folds : 0;
-    return COLUMNS * n + 3 * n + scale + 3 * folds;
+    return COLUMNS * n + 3 * n + scale + PER_FOLD * folds;
 }
 
 ptrdiff_t kn_learner_work(const kn_learner *l)
@@ -174,7 +208,10 @@ static void learn_scale(const kn_learner *l, const kn_learner_column *c, const d
     double *beta, *z0 = column_of_worker(l, work, Z0), *factor = column_of_worker(l, work, FACTOR);
     double *scratch = work + (COLUMNS + 3) * n;
     if (F == 0) {
-        kn_calibration_factor(kn_mat_none(), NULL, n, l->shift, factor);
+        if (l->shift)
+            kn_calibration_factor(kn_mat_none(), NULL, n, l->shift, factor);
+        for (ptrdiff_t i = 0; !l->shift && i < n; i++)
+            factor[i] = 1;
         return;
     }
     beta = kn_col(l->calibration->beta, c->b->first + c->j);
@@ -189,8 +226,25 @@ static void learn_scale(const kn_learner *l, const kn_learner_column *c, const d
     kn_learner_factors(l, l->D, without_fold, factor);
 }
 
-/* Set theta_j of the calibration from all participants, and without_fold (2 x folds), theta without
- * each fold. spread (folds): kn_learner_spread(). */
+/* z1 = e / sqrt(V), NaN unless V > 0 */
+KN_CLONES
+static void divide_by_root(ptrdiff_t n, const double *e, const double *V, double *z1)
+{
+#pragma omp simd
+    for (ptrdiff_t i = 0; i < n; i++) {
+        double q = e[i] / sqrt(V[i] > 0 ? V[i] : 1);
+        z1[i] = V[i] > 0 ? q : NAN;
+    }
+}
+
+/* True if some kind of z is wanted, not only the parameters. */
+static bool makes_z(const kn_learner_column *c)
+{
+    return c->z || c->joint || c->noise_only;
+}
+
+/* Set theta_j of the calibration from all participants, and, if z is wanted, without_fold (2 x
+ * folds), theta without each fold. spread (folds): kn_learner_spread(). */
 static void learn_shape(const kn_learner *l, const kn_learner_column *c, const double *spread,
                         double *work, kn_mat without_fold)
 {
@@ -198,14 +252,15 @@ static void learn_shape(const kn_learner *l, const kn_learner_column *c, const d
     const double *e = column_of_worker(l, work, E), *total = column_of_worker(l, work, TOTAL);
     double *z1 = column_of_worker(l, work, ZT), *some = column_of_worker(l, work, LOSS);
     double *theta = kn_col(l->calibration->theta, c->b->first + c->j);
-    for (ptrdiff_t i = 0; i < n; i++)
-        z1[i] = total[i] > 0 ? e[i] / sqrt(total[i]) : NAN;
+    divide_by_root(n, e, total, z1);
     ptrdiff_t finite = kn_learner_training_z(l, z1, -1, 1, some);
     if (!c->known) {
         theta[0] = l->shape.mu[0];
         theta[1] = l->shape.mu[1];
         kn_shash_newton(&l->calibration->nodes, &l->shape, finite, some, theta);
     }
+    if (!makes_z(c))
+        return;
     kn_shash_point at = kn_shash_point_at(&l->calibration->nodes, theta);
     for (int f = 0; f < l->job.folds; f++) {
         finite = kn_learner_training_z(l, z1, f, spread[f], some);
@@ -213,9 +268,30 @@ static void learn_shape(const kn_learner *l, const kn_learner_column *c, const d
     }
 }
 
+/* The distributions without each fold, for all kinds of z of a response: theta (2 x folds); none:
+ * there is no shape. */
+typedef struct fold_shapes {
+    kn_mat theta;
+    kn_shash kept[KEPT_FOLDS];
+} fold_shapes;
+
+/* Sets s->kept from s->theta. */
+static void keep_shapes(const kn_learner *l, fold_shapes *s)
+{
+    for (int f = 0; s->theta.data && f < l->job.folds && f < KEPT_FOLDS; f++)
+        s->kept[f] = kn_shash_at(&l->calibration->nodes, kn_col(s->theta, f));
+}
+
+/* The distribution without fold f, from s->kept or else from s->theta. */
+static kn_shash shape_without(const kn_learner *l, const fold_shapes *s, int f)
+{
+    return f < KEPT_FOLDS ? s->kept[f] : kn_shash_at(&l->calibration->nodes, kn_col(s->theta, f));
+}
+
 /* z (n) and loss (n, may be NULL) from the residuals and total variances in work, each fold by its
- * column of without_fold (2 x folds, or none: no shape); in the order of the data. */
-static void by_fold(const kn_learner *l, kn_mat without_fold, double *work, double *z, double *loss)
+ * distribution in `shapes`; in the order of the data. */
+static void by_fold(const kn_learner *l, const fold_shapes *shapes, double *work, double *z,
+                    double *loss)
 {
     const double *e = column_of_worker(l, work, E), *total = column_of_worker(l, work, TOTAL);
     double *made = column_of_worker(l, work, ZT), *losses = column_of_worker(l, work, LOSS);
@@ -223,8 +299,8 @@ static void by_fold(const kn_learner *l, kn_mat without_fold, double *work, doub
         ptrdiff_t from = l->start[f], n = l->start[f + 1] - from;
         kn_calibration_cells cells = {n, e + from, total + from, made + from,
                                       loss ? losses + from : NULL};
-        if (without_fold.data) {
-            kn_shash shash = kn_shash_at(&l->calibration->nodes, kn_col(without_fold, f));
+        if (shapes->theta.data) {
+            kn_shash shash = shape_without(l, shapes, f);
             kn_calibration_z(l->calibration, &shash, &cells);
         } else {
             kn_calibration_z(l->calibration, NULL, &cells);
@@ -253,32 +329,38 @@ void kn_learner_learn(const kn_learner *l, const kn_learner_column *c, double *w
     double own = l->job.noise_of_all[c->b->first + c->j];
     double *others = column_of_worker(l, work, OTHERS), *z0 = column_of_worker(l, work, Z0);
     double *e = column_of_worker(l, work, E), *v = column_of_worker(l, work, V_MODEL);
-    kn_mat without_fold = kn_mat_none();
+    double *total = column_of_worker(l, work, TOTAL);
+    fold_shapes shapes = {.theta = kn_mat_none()};
+    bool shape = l->calibration->theta.data != NULL, scale = l->D.cols > 0;
     kn_learner_in_order(l, c->e, e);
     kn_learner_in_order(l, c->v, v);
     kn_learner_loo_noise(l, c->b, c->j, (kn_heldout_residuals){.e = c->e, .v = c->v},
                          work + COLUMNS * n, z0);
     kn_learner_in_order(l, z0, others);
-    for (ptrdiff_t i = 0; i < n; i++) {
-        double V = v[i] + others[i];
-        z0[i] = V > 0 ? e[i] / sqrt(V) : NAN;
+    double *spread = work + kn_learner_work(l) - PER_FOLD * l->job.folds;
+    if (scale || shape)
+        kn_learner_spread(l, e, spread);
+    if (scale) {
+        for (ptrdiff_t i = 0; i < n; i++)
+            total[i] = v[i] + others[i];
+        divide_by_root(n, e, total, z0);
     }
-    double *spread = work + kn_learner_work(l) - 3 * l->job.folds;
-    kn_learner_spread(l, e, spread);
     learn_scale(l, c, spread, work);
     total_variance(l, others, 0, true, work);
-    if (l->calibration->theta.data) {
-        without_fold = (kn_mat){spread + l->job.folds, 2, l->job.folds, 2};
-        learn_shape(l, c, spread, work, without_fold);
+    if (shape) {
+        shapes.theta = (kn_mat){spread + l->job.folds, 2, l->job.folds, 2};
+        learn_shape(l, c, spread, work, shapes.theta);
+        if (makes_z(c))
+            keep_shapes(l, &shapes);
     }
     if (c->z)
-        by_fold(l, without_fold, work, c->z, c->loss);
+        by_fold(l, &shapes, work, c->z, c->loss);
     if (c->joint) {
         total_variance(l, NULL, own, true, work);
-        by_fold(l, without_fold, work, c->joint, NULL);
+        by_fold(l, &shapes, work, c->joint, NULL);
     }
     if (c->noise_only) {
         total_variance(l, NULL, own, false, work);
-        by_fold(l, without_fold, work, c->noise_only, NULL);
+        by_fold(l, &shapes, work, c->noise_only, NULL);
     }
 }

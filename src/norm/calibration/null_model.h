@@ -40,6 +40,7 @@ void kn_null_residuals(const kn_null_sample *s, const double *y, double mean, do
 typedef struct kn_null_learner {
     kn_null_sample sample;
     const kn_scaling *scaling; /* borrowed: training means */
+    const uint64_t *key; /* T, borrowed: hashes that draw a sample of responses; NULL: by index */
     kn_null_calibration *null; /* borrowed: receives the null model */
     kn_learner *learner;
     double *zero;     /* n: the model variance of the null model */
@@ -61,8 +62,9 @@ void kn_null_learner_clear(kn_null_learner *l);
 kn_visitor kn_null_visitor(kn_null_learner *l);
 
 /* loss (n): -ln p0(y_i) - 1/2 ln 2pi of column j of block b, each participant by a null model
- * without its fold; sets noise0_j and theta_j. work: kn_null_work() doubles. Thread-safe for
- * different responses. */
+ * without its fold; sets noise0_j and theta_j. With more than 20,000 responses only an even sample
+ * has losses, the others are NaN. work: kn_null_work() doubles. Thread-safe for different
+ * responses. */
 void kn_null_learn(const kn_null_learner *l, const kn_block *b, ptrdiff_t j, double *work,
                    double *loss);
 

@@ -136,7 +136,7 @@ void kn_shash_step(const kn_shash_point *at, const kn_shash_prior *prior, ptrdif
 {
     double step[2];
     kn_shash_sums s = {0};
-    kn_shash_add(at, n, zt, &s);
+    kn_shash_add_derivatives(at, n, zt, &s);
     add_prior(prior, theta, &s);
     newton_step(&s, theta, step);
     for (int k = 0; k < 2; k++)

@@ -10,6 +10,8 @@
 #include "la/la.h"
 
 static const double PSI_FLOOR = 1e-6; /* of the mean square of z */
+/* an eigenvalue stands out from noise if it exceeds the largest one of noise by this factor */
+static const double CLEARLY = 1.25;
 
 typedef kn_deviance_fitter fitter;
 typedef kn_deviance_fold fold_fit;
@@ -17,6 +19,7 @@ typedef kn_deviance_fold fold_fit;
 typedef struct decomposing {
     fitter *f;
     int rank, ranks;
+    int first, count;                /* parts to decompose */
     kn_eig_leading_work *work;       /* one per worker, in double or ... */
     kn_eig_leading_f32_work *single; /* ... single precision */
     kn_mat *V;                       /* one per worker */
@@ -70,7 +73,7 @@ static void decompose_folds(void *self, int worker, ptrdiff_t at, ptrdiff_t end)
     fitter *f = d->f;
     kn_mat A = f->single ? d->single[worker].A : d->work[worker].A;
     for (; at < end; at++) {
-        ptrdiff_t p = d->rank + at * d->ranks;
+        ptrdiff_t p = d->first + d->rank + at * d->ranks;
         fold_fit *pt = &f->fold_fits[p];
         ptrdiff_t n = f->by_responses ? f->T : pt->n;
         kn_mat V = kn_sub(d->V[worker], 0, 0, n, f->Kmax);
@@ -117,9 +120,9 @@ static kn_status broadcast_folds(kn_ctx *ctx, const decomposing *d)
 {
     kn_status status = KN_OK;
     fitter *f = d->f;
-    for (int p = 0; d->ranks > 1 && p <= f->folds; p++) {
+    for (int at = 0; d->ranks > 1 && at < d->count; at++) {
+        int root = at % d->ranks, p = d->first + at;
         fold_fit *pt = &f->fold_fits[p];
-        int root = p % d->ranks;
         KN_TRY(kn_comm_broadcast(ctx, &d->failed[p], sizeof d->failed[p], root));
         KN_TRY(kn_comm_broadcast(ctx, &pt->floor, sizeof pt->floor, root));
         KN_TRY(kn_comm_broadcast(ctx, pt->s2, f->Kmax * (ptrdiff_t)sizeof *pt->s2, root));
@@ -129,60 +132,129 @@ out:
     return status;
 }
 
+/* Turns d->failed of the parts into an error. */
+static kn_status check_parts(kn_ctx *ctx, const decomposing *d)
+{
+    for (int p = d->first; p < d->first + d->count; p++) {
+        if (d->failed[p] == -2)
+            return kn_fail(ctx, KN_ERR_DATA, "deviance: every reference z-score is zero");
+        if (d->failed[p] == -1)
+            return kn_fail(ctx, KN_ERR_NUMERIC,
+                           "deviance: the sums of squares of the z-scores overflow");
+        if (d->failed[p] != 0)
+            return kn_fail(ctx, KN_ERR_NUMERIC,
+                           "deviance: the eigenproblem of fold %d did not converge (info %d)", p,
+                           d->failed[p]);
+    }
+    return KN_OK;
+}
+
+/* Decomposes parts first .. first + count - 1, with f->Kmax eigenvectors each. Collective. */
+static kn_status decompose_parts(kn_ctx *ctx, decomposing *d, int first, int count)
+{
+    kn_status status;
+    fitter *f = d->f;
+    d->first = first;
+    d->count = count;
+    ptrdiff_t problems = (count - 1 + d->ranks - d->rank) / d->ranks; /* parts of this rank */
+    int workers = problems > 0 ? kn_workers(ctx, problems, 1) : 0;
+    void *work = NULL, *V = NULL;
+    ptrdiff_t size = f->by_responses ? f->T : f->N;
+    if (f->by_responses)
+        KN_TRY(prepare_products(ctx, workers, d));
+    KN_TRY(kn_alloc(ctx, workers, f->single ? sizeof *d->single : sizeof *d->work, &work));
+    if (f->single)
+        d->single = work;
+    else
+        d->work = work;
+    KN_TRY(kn_alloc(ctx, workers, sizeof *d->V, &V));
+    d->V = V;
+    for (int w = 0; w < workers; w++) {
+        KN_TRY(f->single ? kn_eig_leading_f32_new(ctx, size, f->Kmax, &d->single[w])
+                         : kn_eig_leading_new(ctx, size, f->Kmax, &d->work[w]));
+        KN_TRY(kn_mat_new(ctx, size, f->Kmax, &d->V[w]));
+    }
+    if (problems > 0)
+        KN_TRY(kn_la_parallel_or_stop(ctx, problems, 1, decompose_folds, d));
+    KN_TRY(broadcast_folds(ctx, d));
+    KN_TRY(check_parts(ctx, d));
+out:
+    for (int w = 0; w < workers; w++) {
+        if (d->rows)
+            kn_mat_clear(&d->rows[w]);
+        if (d->work)
+            kn_eig_leading_clear(&d->work[w]);
+        if (d->single)
+            kn_eig_leading_f32_clear(&d->single[w]);
+        if (d->V)
+            kn_mat_clear(&d->V[w]);
+    }
+    kn_free(d->rows);
+    kn_mat_clear(&d->S);
+    kn_free(work);
+    kn_free(V);
+    d->rows = d->V = NULL;
+    d->work = NULL;
+    d->single = NULL;
+    return status;
+}
+
+/* Number of directions of z that clearly stand out from noise, at most Kmax. The largest eigenvalue
+ * of zz' of noise is s2 (sqrt(N) + sqrt(T))^2, s2 its mean square, here outside the directions
+ * before. */
+static ptrdiff_t count_directions(const fitter *f)
+{
+    const fold_fit *all = &f->fold_fits[f->folds];
+    double N = (double)f->N, T = (double)f->T, left = 0;
+    ptrdiff_t k = 0;
+    for (ptrdiff_t j = 0; j < f->T; j++)
+        left += f->ss[j];
+    for (; k < f->Kmax; k++) {
+        double edge = sqrt(N - (double)k) + sqrt(T);
+        if (all->s2[k] <= CLEARLY * left / ((N - (double)k) * T) * edge * edge)
+            break;
+        left -= all->s2[k];
+    }
+    return k;
+}
+
+/* Shortens the ladder to the first K of at least twice as many directions as stand out. */
+static void shorten_ladder(fitter *f)
+{
+    ptrdiff_t enough = 2 * count_directions(f);
+    int n = 1;
+    while (n < f->n_stages && f->ladder[n - 1] < enough)
+        n++;
+    n = f->try_stages > 0 ? f->try_stages : n < KN_DEVIANCE_SHORTEST ? KN_DEVIANCE_SHORTEST : n;
+    if (n >= f->n_stages)
+        return;
+    f->shortened = true;
+    f->n_stages = n;
+    f->Kmax = f->ladder[n - 1];
+}
+
 kn_status kn_deviance_decompose(kn_ctx *ctx, fitter *f)
 {
     kn_status status;
     const kn_comm *c = kn_ctx_comm(ctx);
     decomposing d = {.f = f, .rank = c->rank, .ranks = c->size};
-    ptrdiff_t problems = (f->folds + c->size - c->rank) / c->size; /* parts of this rank */
-    int workers = problems > 0 ? kn_workers(ctx, problems, 1) : 0;
-    void *work = NULL, *V = NULL, *failed = NULL;
-    ptrdiff_t size = f->by_responses ? f->T : f->N;
-    if (f->by_responses)
-        KN_TRY(prepare_products(ctx, workers, &d));
-    KN_TRY(kn_alloc(ctx, workers, f->single ? sizeof *d.single : sizeof *d.work, &work));
-    if (f->single)
-        d.single = work;
-    else
-        d.work = work;
-    KN_TRY(kn_alloc(ctx, workers, sizeof *d.V, &V));
-    d.V = V;
+    void *failed = NULL;
     KN_TRY(kn_alloc(ctx, f->folds + 1, sizeof *d.failed, &failed));
     d.failed = failed;
-    for (int w = 0; w < workers; w++) {
-        KN_TRY(f->single ? kn_eig_leading_f32_new(ctx, size, f->Kmax, &d.single[w])
-                         : kn_eig_leading_new(ctx, size, f->Kmax, &d.work[w]));
-        KN_TRY(kn_mat_new(ctx, size, f->Kmax, &d.V[w]));
+    if (f->shortened) { /* that was too short */
+        f->shortened = false;
+        f->n_stages = f->all_stages;
+        f->Kmax = f->ladder[f->n_stages - 1];
+        KN_TRY(decompose_parts(ctx, &d, 0, f->folds));
+    } else if (kn_deviance_may_shorten(f)) {
+        KN_TRY(decompose_parts(ctx, &d, f->folds, 1));
+        shorten_ladder(f);
+        KN_TRY(decompose_parts(ctx, &d, 0, f->folds));
+    } else {
+        KN_TRY(decompose_parts(ctx, &d, 0, f->folds + 1));
     }
-    if (problems > 0)
-        KN_TRY(kn_la_parallel_or_stop(ctx, problems, 1, decompose_folds, &d));
-    KN_TRY(broadcast_folds(ctx, &d));
-    for (int p = 0; p <= f->folds && status == KN_OK; p++)
-        if (d.failed[p] == -2)
-            status = kn_fail(ctx, KN_ERR_DATA, "deviance: every reference z-score is zero");
-        else if (d.failed[p] == -1)
-            status = kn_fail(ctx, KN_ERR_NUMERIC,
-                             "deviance: the sums of squares of the z-scores overflow");
-        else if (d.failed[p] != 0)
-            status = kn_fail(ctx, KN_ERR_NUMERIC,
-                             "deviance: the eigenproblem of fold %d did not converge (info %d)", p,
-                             d.failed[p]);
 out:
-    for (int w = 0; w < workers; w++) {
-        if (d.rows)
-            kn_mat_clear(&d.rows[w]);
-        if (d.work)
-            kn_eig_leading_clear(&d.work[w]);
-        if (d.single)
-            kn_eig_leading_f32_clear(&d.single[w]);
-        if (d.V)
-            kn_mat_clear(&d.V[w]);
-    }
-    kn_free(d.rows);
-    kn_mat_clear(&d.S);
     kn_mat_clear(&f->z);
-    kn_free(work);
-    kn_free(V);
     kn_free(failed);
     return status;
 }

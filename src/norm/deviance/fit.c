@@ -24,7 +24,7 @@ void kn_deviance_fitter_free(fitter *f)
     kn_deviance_pass_free(f);
     for (int p = 0; f->fold_fits && p <= f->folds; p++) {
         fold_fit *pt = &f->fold_fits[p];
-        for (int l = 0; l < f->n_stages; l++) {
+        for (int l = 0; l < f->all_stages; l++) {
             kn_mat_clear(&pt->H[l]);
             kn_mat_clear(&pt->A[l]);
         }
@@ -94,6 +94,7 @@ static void set_ladder(fitter *f, ptrdiff_t lowest)
             break;
         f->ladder[f->n_stages++] = f->Kmax = k;
     }
+    f->all_stages = f->n_stages;
 }
 
 /* True if the products are so large that they are taken in single precision. */
@@ -117,7 +118,7 @@ static kn_status lay_out_ladder(kn_ctx *ctx, fitter *f, ptrdiff_t K)
                            "outside the largest fold) and %td responses",
                            K, lowest - 1 < f->T ? lowest - 1 : f->T, f->N, lowest, f->T);
         f->ladder[0] = f->Kmax = K;
-        f->n_stages = 1;
+        f->n_stages = f->all_stages = 1;
         return KN_OK;
     }
     set_ladder(f, lowest);
@@ -173,6 +174,7 @@ kn_status kn_deviance_fitter_new(kn_ctx *ctx, const kn_deviance_shape *s, fitter
                   .Y = s->Y,
                   .block = s->plan.width,
                   .folds = s->folds,
+                  .try_stages = s->stages,
                   .by_responses = kn_by_responses(s->Y.side, s->N, s->T),
                   .zz = s->zz,
                   .automatic = s->K == KN_DEVIANCE_AUTO,
@@ -195,6 +197,7 @@ static fitter sizes_of(const kn_deviance_sizes *s)
 {
     fitter f = {.N = s->N,
                 .T = s->T,
+                .automatic = true,
                 .block = kn_block_loop_width(0, s->T),
                 .folds = s->folds,
                 .by_responses = kn_by_responses(KN_SIDE_BY_SIZE, s->N, s->T),
@@ -259,6 +262,15 @@ void kn_deviance_begin_pass2_need(kn_mem_plan *r, const kn_deviance_sizes *s)
     given = (kn_mem_plan){0};
     stored_need(&given, &f);
     kn_plan_free(r, (kn_mem_usage){0}, given.now);
+    mark = r->now;
+    if (kn_deviance_may_shorten(&f)) { /* one stage less; G is held until the end */
+        fitter shorter = f;
+        shorter.Kmax = f.ladder[--shorter.n_stages - 1];
+        kn_plan_alloc_d(r, KN_NEED_SAMPLES, f.N, f.N);
+        kn_gathered_need(r, &shorter);
+        kn_plan_alloc_d(r, KN_NEED_REFERENCE, f.T, shorter.Kmax);
+        kn_plan_free_to(r, mark);
+    }
     kn_gathered_need(r, &f);
     kn_plan_alloc_d(r, KN_NEED_REFERENCE, f.T, f.Kmax);
 }
@@ -356,7 +368,8 @@ kn_status kn_deviance_begin_pass2(kn_ctx *ctx, fitter *f)
 {
     kn_status status;
     KN_TRY(kn_deviance_decompose(ctx, f));
-    kn_mat_clear(&f->G);
+    if (!f->shortened)
+        kn_mat_clear(&f->G);
     KN_TRY(kn_gathered_new(ctx, f));
     KN_TRY(kn_mat_new(ctx, f->T, f->Kmax, &f->Q));
 out:
@@ -404,20 +417,25 @@ out:
     return status;
 }
 
-/* Choose the smallest K with the highest mean held-out log density (columns of density, N x
- * stages); the same column of dev becomes the reference values d->ref. */
-static kn_status choose_k(kn_ctx *ctx, const fitter *f, kn_mat dev, kn_mat density, kn_deviance *d)
+/* The mean density of each K in d, and the stage of the smallest K where it is highest. */
+static int best_stage(const fitter *f, kn_mat density, kn_deviance *d)
 {
-    int chosen = 0;
+    int best = 0;
     for (int l = 0; l < f->n_stages; l++) {
         double mean = 0;
         for (ptrdiff_t i = 0; i < f->N; i++)
             mean += kn_at(density, i, l) / (double)f->N;
         d->ladder[l] = f->ladder[l];
         d->density[l] = mean;
-        if (mean > d->density[chosen])
-            chosen = l;
+        if (mean > d->density[best])
+            best = l;
     }
+    return best;
+}
+
+/* The K of stage `chosen`, whose deviances are the reference values. */
+static kn_status take_stage(kn_ctx *ctx, const fitter *f, kn_mat dev, int chosen, kn_deviance *d)
+{
     d->n_ladder = f->automatic ? f->n_stages : 0;
     d->n_ref = f->N;
     d->K = f->ladder[chosen];
@@ -472,19 +490,26 @@ out:
     return status;
 }
 
-kn_status kn_deviance_finish(kn_ctx *ctx, fitter *f, kn_deviance *out)
+kn_status kn_deviance_finish(kn_ctx *ctx, fitter *f, bool *again, kn_deviance *out)
 {
     kn_status status;
     kn_deviance d = {.T = f->T};
     kn_mat dev = {0}, density = {0}; /* N x stages */
     *out = (kn_deviance){0};
+    *again = false;
     KN_TRY(kn_gathered_reduce(ctx, f));
     KN_TRY(kn_mat_new(ctx, f->N, f->n_stages, &dev));
     KN_TRY(kn_mat_new(ctx, f->N, f->n_stages, &density));
     for (int p = 0; p < f->folds; p++)
         for (int l = 0; l < f->n_stages; l++)
             KN_TRY(finish_stage(ctx, f, &f->fold_fits[p], l, dev, density));
-    KN_TRY(choose_k(ctx, f, dev, density, &d));
+    int best = best_stage(f, density, &d);
+    if (f->shortened && best == f->n_stages - 1) {
+        *again = true;
+        kn_mat_clear(&f->Q);
+        goto out;
+    }
+    KN_TRY(take_stage(ctx, f, dev, best, &d));
     KN_TRY(finish_fit(ctx, f, &d));
     *out = d;
     d = (kn_deviance){0};
@@ -524,10 +549,12 @@ kn_status kn_deviance_fit(kn_ctx *ctx, const kn_z_source *z, const int *fold, in
         KN_TRY(kn_z_visit(ctx, z, loop, &(kn_visitor){f, 0, NULL, first_block, NULL}));
         KN_TRY(kn_deviance_gram(ctx, f, &again, &zz));
     } while (again);
-    KN_TRY(kn_deviance_begin_pass2(ctx, f));
     loop.done = z->cols;
-    KN_TRY(kn_z_visit(ctx, z, loop, &(kn_visitor){f, 0, NULL, second_block, NULL}));
-    KN_TRY(kn_deviance_finish(ctx, f, out));
+    do {
+        KN_TRY(kn_deviance_begin_pass2(ctx, f));
+        KN_TRY(kn_z_visit(ctx, z, loop, &(kn_visitor){f, 0, NULL, second_block, NULL}));
+        KN_TRY(kn_deviance_finish(ctx, f, &again, out));
+    } while (again);
 out:
     kn_deviance_fitter_free(f);
     return status;

@@ -9,9 +9,11 @@
 /* Fit to the N x T maps of z with the folds fold[N], numbered 0 .. folds-1, none empty.
  *
  * K: KN_DEVIANCE_AUTO chooses the value of the ladder with the highest mean held-out log density
- * (the smallest of equals) among K < 0.8 N, K <= T and K < the training size of every fold. A
- * given K is used unchanged. ref_i is cross-fitted: participant i has no part in the eigenvectors,
- * lam or psi that its deviance is computed with.
+ * (the smallest of equals) among K < 0.8 N, K <= T and K < the training size of every fold. If
+ * these are all K of the ladder and T >= N, the ladder is first tried up to twice the number of
+ * directions of z that stand out from noise, at least to 16, and whole if the best K is the last.
+ * A given K is used unchanged. ref_i is cross-fitted: participant i has no part in the
+ * eigenvectors, lam or psi that its deviance is computed with.
  *
  * z is read twice, in blocks. Pass 1 computes zz', which contains the problem of every fold.
  * Pass 2 computes each fold's eigenvectors block by block, and everything that depends on them,
@@ -20,12 +22,12 @@
  *     N^2 T  +  2 N K T (folds - 1)  +  4/3 K^2 T folds  +  4 N K T  +  2 N K T     flops, K = 128
  *     zz'       Q of each fold          Q' Psi^-1 Q          Q' Psi^-1 z'  Q of all
  *
- * and folds + 1 eigenproblems of size min(N, T); with T < N each block's Q is known from these, and
- * z is stored until then. From N (N + 2 folds K) T = 5e9 on these products are
- * taken in single precision and summed over blocks in double, which is twice as fast; deviances
- * are then accurate to about 1e-5. Memory: T x min(128, 0.8 N) for Q until K is chosen. The bits
- * do not depend on the number of threads. z must be finite (KN_ERR_DATA names the participant
- * and response). Collective. */
+ * (K instead of 128 where the ladder is shortened) and folds + 1 eigenproblems of size min(N, T);
+ * with T < N each block's Q is known from these, and z is stored until then. From N (N + 2 folds K)
+ * T = 5e9 on these products are taken in single precision and summed over blocks in double, which
+ * is twice as fast; deviances are then accurate to about 1e-5. Memory: T x min(128, 0.8 N) for Q
+ * until K is chosen. The bits do not depend on the number of threads. z must be finite (KN_ERR_DATA
+ * names the participant and response). Collective. */
 kn_status kn_deviance_fit(kn_ctx *ctx, const kn_z_source *z, const int *fold, int folds,
                           ptrdiff_t K, kn_deviance *out);
 
@@ -35,7 +37,8 @@ kn_status kn_deviance_fit(kn_ctx *ctx, const kn_z_source *z, const int *fold, in
  * first summed under the assumed bound |z| = 1024; if its diagonal exceeds that, _gram sets
  * `again`, and every block must be passed to _first once more. zz: the sum, N x N, lower triangle,
  * borrowed from the fitter and valid until _begin_pass2; with T < N only if the shape asks for it.
- */
+ * If the shortened ladder was too short, _finish sets `again`, and pass 2 must be repeated from
+ * _begin_pass2 on. */
 typedef struct kn_deviance_fitter kn_deviance_fitter;
 typedef enum kn_precision { KN_BY_SIZE, KN_DOUBLE, KN_SINGLE } kn_precision;
 typedef struct kn_deviance_shape {
@@ -46,6 +49,7 @@ typedef struct kn_deviance_shape {
     int folds;
     ptrdiff_t K;            /* components, or KN_DEVIANCE_AUTO */
     kn_precision precision; /* KN_BY_SIZE, except in tests */
+    int stages;             /* of the ladder to try first; 0: by the data, except in tests */
     bool zz;                /* the caller wants zz' */
 } kn_deviance_shape;
 /* Create a fitter. KN_ERR_SHAPE or KN_ERR_ARGUMENT for fewer than 3 participants, 1 response or
@@ -66,8 +70,8 @@ kn_status kn_deviance_begin_pass2(kn_ctx *ctx, kn_deviance_fitter *f);
 /* Add a block of responses to pass 2. */
 kn_status kn_deviance_second(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z);
 /* Choose K, compute the reference deviances and the covariance of all participants; out is owned
- * by the caller. Collective. */
-kn_status kn_deviance_finish(kn_ctx *ctx, kn_deviance_fitter *f, kn_deviance *out);
+ * by the caller. Sets `again` instead if pass 2 must be repeated. Collective. */
+kn_status kn_deviance_finish(kn_ctx *ctx, kn_deviance_fitter *f, bool *again, kn_deviance *out);
 
 /* Sizes for the memory plan. */
 typedef struct kn_deviance_sizes {

@@ -7,6 +7,9 @@
 #include "base/sum/block_sums.h"
 #include "norm/deviance/fit.h"
 
+/* Stages that a shortened ladder has at least: K up to 16. */
+enum { KN_DEVIANCE_SHORTEST = 6 };
+
 /* ---- passes.c --------------------------------------------------------------------------------
  *
  * Internal state of a deviance fit: what the two passes over the responses gather (passes.c) and
@@ -50,28 +53,38 @@ typedef enum kn_gathered {
 } kn_gathered;
 
 struct kn_deviance_fitter {
-    ptrdiff_t N, T, Kmax;
-    kn_responses Y;  /* numbering of the T responses */
-    ptrdiff_t block; /* width of the widest block */
+    ptrdiff_t N, T, Kmax; /* Kmax: the largest K of the first n_stages */
+    kn_responses Y;       /* numbering of the T responses */
+    ptrdiff_t block;      /* width of the widest block */
     int folds, n_stages;
+    int all_stages; /* of the whole ladder; buffers are allocated for it */
+    int try_stages; /* given by the caller; 0: by the data */
     bool automatic; /* K is chosen from the ladder */
+    bool shortened; /* the ladder has been shortened; if that is too short, it is used whole */
     ptrdiff_t ladder[KN_DEVIANCE_LADDER];
     ptrdiff_t *order;            /* order[i]: row of z at position i of fold order */
     kn_deviance_fold *fold_fits; /* folds, then the whole sample */
     kn_sum sum;                  /* zz', lower triangle, rows in the order of z */
-    kn_mat G;                    /* its value, after pass 1 */
-    bool by_responses;           /* T < N: eigenproblems of size T */
-    bool zz;                     /* by_responses: G is wanted by the caller */
-    kn_mat z;                    /* N x T  z from pass 1 to the eigenproblems; by_responses only */
-    bool repeated;               /* pass 1 was repeated with a larger bound */
-    double *ss;                  /* T: sum of squares of each response over all rows */
-    kn_mat Q;                    /* T x Kmax: C of the whole sample */
-    kn_mat fold_ss;              /* block x folds: sums of squares within each fold */
-    bool single;                 /* products in single precision, sums over blocks in double */
+    kn_mat G;          /* its value, after pass 1; until the end if the ladder is shortened */
+    bool by_responses; /* T < N: eigenproblems of size T */
+    bool zz;           /* by_responses: G is wanted by the caller */
+    kn_mat z;          /* N x T  z from pass 1 to the eigenproblems; by_responses only */
+    bool repeated;     /* pass 1 was repeated with a larger bound */
+    double *ss;        /* T: sum of squares of each response over all rows */
+    kn_mat Q;          /* T x Kmax: C of the whole sample */
+    kn_mat fold_ss;    /* block x folds: sums of squares within each fold */
+    bool single;       /* products in single precision, sums over blocks in double */
     int workers;
     kn_exact_sum gathered[KN_GATHERED];
     void *space; /* buffers of passes.c, in either precision */
 };
+
+/* True if the ladder may be shortened: K is chosen from all of it, and eigenproblems are of size N,
+ * so that G can be decomposed again. */
+static inline bool kn_deviance_may_shorten(const kn_deviance_fitter *f)
+{
+    return f->automatic && !f->by_responses && f->all_stages == KN_DEVIANCE_LADDER;
+}
 
 /* Number of held-out rows of the largest fold. */
 ptrdiff_t kn_deviance_largest_fold(const kn_deviance_fitter *f);
@@ -114,8 +127,9 @@ kn_status kn_deviance_pass_gather(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t 
  * 2 n^2 Kmax flops each (la/eig_leading.h); of size T, z_tr'z_tr = Q S^2 Q', where T < N. */
 
 /* Set s2 and floor of every part, and pass V on with kn_deviance_pass_vectors(). Directions
- * beyond the rank of z have s2 = 0 and V = 0. KN_ERR_DATA if all z are zero; KN_ERR_NUMERIC on
- * overflow or if an eigenproblem does not converge. Collective. */
+ * beyond the rank of z have s2 = 0 and V = 0. If the ladder may be shortened, the whole sample is
+ * decomposed first, and its eigenvalues decide how far. KN_ERR_DATA if all z are zero;
+ * KN_ERR_NUMERIC on overflow or if an eigenproblem does not converge. Collective. */
 kn_status kn_deviance_decompose(kn_ctx *ctx, kn_deviance_fitter *f);
 /* Memory plan of the eigenproblems. */
 void kn_deviance_decompose_need(kn_mem_plan *r, const kn_deviance_fitter *f, int threads);

@@ -107,8 +107,10 @@ kn_status kn_gathered_reduce(kn_ctx *ctx, fitter *f)
             kn_exact_sum_value(&from[KN_GATHER_LOG], kn_gathered_at(f, KN_GATHER_LOG, p, l), 1,
                                &pt->log_psi[l]);
         }
-        take_columns(&from[KN_GATHER_OWN], kn_gathered_at(f, KN_GATHER_OWN, p, 0), pt->own);
-        take_columns(&from[KN_GATHER_Q], kn_gathered_at(f, KN_GATHER_Q, p, 0), pt->q);
+        take_columns(&from[KN_GATHER_OWN], kn_gathered_at(f, KN_GATHER_OWN, p, 0),
+                     kn_sub(pt->own, 0, 0, f->Kmax, f->n_stages));
+        take_columns(&from[KN_GATHER_Q], kn_gathered_at(f, KN_GATHER_Q, p, 0),
+                     kn_cols(pt->q, 0, f->n_stages));
     }
     kn_gathered_clear(f);
 out:

@@ -110,13 +110,16 @@ kn_visitor kn_reference_deviances_visitor(kn_reference_build *w)
     return (kn_visitor){w, 0, NULL, first_deviance, NULL};
 }
 
-/* Visitor, each block: pass 2 of both fitters. */
+/* Block visitor of the second pass: projects the z-scores of the block for both deviances, or for
+ * the one that is not finished yet. */
 static kn_status second_deviance(kn_ctx *ctx, void *self, kn_block *b)
 {
-    kn_status status;
+    kn_status status = KN_OK;
     kn_reference_build *w = self;
-    KN_TRY(kn_deviance_second(ctx, w->deviance[0], b->first, b->z_joint));
-    KN_TRY(kn_deviance_second(ctx, w->deviance[1], b->first, b->z_noise));
+    for (int k = 0; k < 2; k++)
+        if (w->deviance[k])
+            KN_TRY(kn_deviance_second(ctx, w->deviance[k], b->first,
+                                      k == 0 ? b->z_joint : b->z_noise));
 out:
     return status;
 }
@@ -161,6 +164,40 @@ out:
     return status;
 }
 
+/* Sets the result of one deviance and frees its fitter; or begins its pass 2 again, because its
+ * ladder was too short. Collective. */
+static kn_status finish_deviance(kn_ctx *ctx, kn_deviance_fitter **f, kn_deviance *out)
+{
+    kn_status status;
+    bool again;
+    KN_TRY(kn_deviance_finish(ctx, *f, &again, out));
+    if (again) {
+        KN_TRY(kn_deviance_begin_pass2(ctx, *f));
+    } else {
+        kn_deviance_fitter_free(*f);
+        *f = NULL;
+    }
+out:
+    return status;
+}
+
+/* Runs pass 2 of both deviances until the ladder of each is long enough; sets their results.
+ * Collective. */
+static kn_status run_pass2(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w)
+{
+    kn_status status;
+    kn_deviance *out[2] = {&w->r->deviance, &w->r->deviance_noise};
+    while (w->deviance[0] || w->deviance[1]) {
+        KN_TRY(repeat_z_loop(ctx, job, w, (kn_visitor){w, 0, NULL, second_deviance, NULL}));
+        for (int k = 0; k < 2; k++)
+            if (w->deviance[k])
+                KN_TRY(finish_deviance(ctx, &w->deviance[k], out[k]));
+    }
+    w->r->has_deviance = true;
+out:
+    return status;
+}
+
 /* After pass 1: sum zz' of both deviances, test the table order, solve the eigenproblems, then run
  * pass 2 and set both deviances of the reference. Collective. */
 static kn_status run_second_loop(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w)
@@ -182,12 +219,7 @@ static kn_status run_second_loop(kn_ctx *ctx, const kn_reference_job *job, kn_re
             return KN_OK;
         KN_TRY(kn_deviance_begin_pass2(ctx, w->deviance[k]));
     }
-    KN_TRY(repeat_z_loop(ctx, job, w, (kn_visitor){w, 0, NULL, second_deviance, NULL}));
-    KN_TRY(kn_deviance_finish(ctx, w->deviance[0], &w->r->deviance));
-    kn_deviance_fitter_free(w->deviance[0]);
-    w->deviance[0] = NULL;
-    KN_TRY(kn_deviance_finish(ctx, w->deviance[1], &w->r->deviance_noise));
-    w->r->has_deviance = true;
+    KN_TRY(run_pass2(ctx, job, w));
 out:
     return status;
 }

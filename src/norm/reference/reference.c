@@ -257,6 +257,7 @@ static kn_status learn_null(kn_ctx *ctx, const kn_reference_job *job, const kn_l
     if (!job->null)
         return KN_OK;
     KN_TRY(kn_null_learner_init(ctx, of, job->gp->N, job->cv->Y.scaling, job->null, &w->null));
+    w->null.key = job->cv->Y.key;
     w->z.null = &w->null;
     if (kn_learner_sample(w->null.learner, &every) == 0)
         goto out;

@@ -219,6 +219,7 @@ static void describe_noise(kn_methods *m)
 static void describe_repairs(kn_methods *m)
 {
     double missing = kn_json_number_at(m->model, "missing.share");
+    double outliers = kn_json_number_at(m->model, "missing.outliers");
     double slope = kn_json_number_at(m->model, "theta.slope_mean");
     if (missing > 0) {
         kn_sentence_words(&m->sentence, " ");
@@ -226,6 +227,11 @@ static void describe_repairs(kn_methods *m)
         kn_sentence_words(&m->sentence,
                           " of the values were missing and were imputed from the other responses.");
     }
+    if (outliers > 0)
+        kn_sentence_words(
+            &m->sentence,
+            " Of these, %.0f value%s far beyond all others and %s treated as missing.", outliers,
+            outliers == 1 ? " was" : "s were", outliers == 1 ? "was" : "were");
     if (isfinite(slope)) {
         kn_sentence_words(&m->sentence,
                           " The predictions of each response were multiplied by a shrinkage factor "

@@ -16,7 +16,7 @@ static void every_row_is_complete(void **state)
         assert_true(m->words && m->cite && m->paper);
         assert_ptr_equal(kn_method_find(m->name), m);
         assert_true(m->fit && m->predict && m->loo && m->cv && m->block && m->covariance);
-        assert_true(m->arrays && m->bytes && m->batch);
+        assert_true(m->arrays && m->bytes);
         assert_true(!m->independent_responses ||
                     m->clear); /* something of its own, and who clears it */
         assert_false(m->independent_responses &&

@@ -253,9 +253,11 @@ static kn_deviance deviance_by(kn_mat z, const int *fold, int folds, int side, k
         assert_ok(ctx, kn_deviance_first(ctx, f, 0, z));
         assert_ok(ctx, kn_deviance_gram(ctx, f, &again, &zz));
     } while (again);
-    assert_ok(ctx, kn_deviance_begin_pass2(ctx, f));
-    assert_ok(ctx, kn_deviance_second(ctx, f, 0, z));
-    assert_ok(ctx, kn_deviance_finish(ctx, f, &d));
+    do {
+        assert_ok(ctx, kn_deviance_begin_pass2(ctx, f));
+        assert_ok(ctx, kn_deviance_second(ctx, f, 0, z));
+        assert_ok(ctx, kn_deviance_finish(ctx, f, &again, &d));
+    } while (again);
     kn_deviance_fitter_free(f);
     return d;
 }

@@ -2,6 +2,7 @@
 #include "support/test.h"
 
 #include "base/random.h"
+#include "la/la.h"
 #include "norm/deviance/fit.h"
 #include "norm/deviance/missing.h"
 #include "norm/deviance/restricted.h"
@@ -290,10 +291,12 @@ static void a_fit_spans_its_blocks(void **state)
 
 static bool backwards; /* the second time, too */
 
-/* Fed by the caller: blocks of `width`, in any order, by this precision. */
-static void feed(kn_mat z, const int *fold, int folds, ptrdiff_t width, kn_precision precision,
-                 kn_deviance *d)
+/* Fed by the caller: blocks of `width`, in any order, by this precision; the first `stages` of the
+ * ladder are tried first. Returns the number of times that pass 2 was made. */
+static int feed_stages(kn_mat z, const int *fold, int folds, ptrdiff_t width,
+                       kn_precision precision, int stages, kn_deviance *d)
 {
+    int passes = 0;
     kn_deviance_fitter *f;
     kn_deviance_shape shape = {.N = z.rows,
                                .T = z.cols,
@@ -301,7 +304,8 @@ static void feed(kn_mat z, const int *fold, int folds, ptrdiff_t width, kn_preci
                                .fold = fold,
                                .folds = folds,
                                .K = KN_DEVIANCE_AUTO,
-                               .precision = precision};
+                               .precision = precision,
+                               .stages = stages};
     kn_mat zz;
     bool again;
     assert_ok(ctx, kn_deviance_fitter_new(ctx, &shape, &f));
@@ -310,14 +314,24 @@ static void feed(kn_mat z, const int *fold, int folds, ptrdiff_t width, kn_preci
                                          kn_cols(z, j, z.cols - j < width ? z.cols - j : width)));
     assert_ok(ctx, kn_deviance_gram(ctx, f, &again, &zz));
     assert_false(again);
-    assert_ok(ctx, kn_deviance_begin_pass2(ctx, f));
-    for (ptrdiff_t k = 0, last = (z.cols - 1) / width * width; k <= last; k += width) {
-        ptrdiff_t j = backwards ? last - k : k;
-        assert_ok(ctx, kn_deviance_second(ctx, f, j,
-                                          kn_cols(z, j, z.cols - j < width ? z.cols - j : width)));
-    }
-    assert_ok(ctx, kn_deviance_finish(ctx, f, d));
+    do {
+        assert_ok(ctx, kn_deviance_begin_pass2(ctx, f));
+        for (ptrdiff_t k = 0, last = (z.cols - 1) / width * width; k <= last; k += width) {
+            ptrdiff_t j = backwards ? last - k : k;
+            kn_mat block = kn_cols(z, j, z.cols - j < width ? z.cols - j : width);
+            assert_ok(ctx, kn_deviance_second(ctx, f, j, block));
+        }
+        assert_ok(ctx, kn_deviance_finish(ctx, f, &again, d));
+        passes++;
+    } while (again);
     kn_deviance_fitter_free(f);
+    return passes;
+}
+
+static void feed(kn_mat z, const int *fold, int folds, ptrdiff_t width, kn_precision precision,
+                 kn_deviance *d)
+{
+    (void)feed_stages(z, fold, folds, width, precision, 0, d);
 }
 
 /* psi is what the factors leave of the mean square of z. In single precision a factor's product
@@ -395,6 +409,55 @@ static void blocks_may_be_fed_in_any_order_and_in_single_precision(void **state)
     assert_agree(&single, &whole, bound, bound);
     kn_deviance_clear(&whole), kn_deviance_clear(&fed), kn_deviance_clear(&single);
     free(z.data);
+}
+
+/* z (n x T) of `factors` strong factors and noise of variance 1. */
+static kn_mat with_factors(ptrdiff_t n, ptrdiff_t T, int factors)
+{
+    kn_mat z = {0}, s = {0}, l = {0};
+    assert_ok(ctx, kn_mat_new(ctx, n, T, &z));
+    assert_ok(ctx, kn_mat_new(ctx, n, factors, &s));
+    assert_ok(ctx, kn_mat_new(ctx, T, factors, &l));
+    kn_mat *m[] = {&z, &s, &l};
+    for (size_t k = 0; k < sizeof m / sizeof *m; k++)
+        for (ptrdiff_t i = 0; i < m[k]->rows * m[k]->cols; i++)
+            m[k]->data[i] = kn_rng_normal(&rng);
+    kn_gemm(ctx, 1, KN_N, s, KN_T, l, 1, z);
+    kn_mat_clear(&s), kn_mat_clear(&l);
+    return z;
+}
+
+/* 12 factors: the whole ladder, the part that the data suggest (0 .. 32), and one that is too
+ * short and is followed by the whole agree. */
+static void a_shortened_ladder_finds_the_same(void **state)
+{
+    (void)state;
+    enum { N = 180, T = 260, FOLDS = 5, ALL = KN_DEVIANCE_LADDER, FACTORS = 12, SHORT = 6 };
+    kn_mat z = with_factors(N, T, FACTORS);
+    int fold[N];
+    deal(fold, N, FOLDS);
+    for (int p = 0; p < 2; p++) {
+        kn_deviance whole, some, repeated;
+        kn_precision precision = p == 0 ? KN_DOUBLE : KN_SINGLE;
+        assert_int_equal(feed_stages(z, fold, FOLDS, T, precision, ALL, &whole), 1);
+        double tolerance = p == 0 ? 1e-9 : single_bound(z, &whole);
+        assert_int_equal(whole.n_ladder, ALL);
+        assert_int_equal(whole.K, 16);
+        assert_int_equal(feed_stages(z, fold, FOLDS, T, precision, 0, &some), 1);
+        assert_int_equal(some.n_ladder, 7);
+        assert_int_equal(some.K, whole.K);
+        for (int l = 0; l < some.n_ladder; l++)
+            assert_close(some.density[l], whole.density[l], tolerance);
+        for (int i = 0; i < N; i++)
+            assert_close(some.ref[i], whole.ref[i], tolerance);
+        assert_int_equal(feed_stages(z, fold, FOLDS, T, precision, SHORT, &repeated), 2);
+        assert_int_equal(repeated.n_ladder, ALL);
+        assert_memory_equal(repeated.density, whole.density, sizeof whole.density);
+        assert_memory_equal(repeated.ref, whole.ref, N * sizeof(double));
+        assert_memory_equal(repeated.psi, whole.psi, T * sizeof(double));
+        kn_deviance_clear(&whole), kn_deviance_clear(&some), kn_deviance_clear(&repeated);
+    }
+    kn_mat_clear(&z);
 }
 
 static void threads_do_not_change_a_bit(void **state)
@@ -761,6 +824,7 @@ TEST_PROGRAM(norm_deviance)
         cmocka_unit_test(a_fit_spans_its_blocks),
         cmocka_unit_test(blocks_may_be_fed_in_any_order_and_in_single_precision),
         cmocka_unit_test(the_order_of_blocks_has_no_part_in_any_bit),
+        cmocka_unit_test(a_shortened_ladder_finds_the_same),
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(p_counts_the_reference_at_or_above),
         cmocka_unit_test(a_deviance_is_rebuilt_from_its_saved_arrays),

@@ -197,6 +197,33 @@ static void selection_keeps_the_largest_in_front(void **state)
     }
 }
 
+/* Random values, few different ones, ascending, descending, and an ascent followed by a descent. */
+static void sorting_keeps_every_value(void **state)
+{
+    (void)state;
+    enum { MOST = 3000, KINDS = 5 };
+    static double x[MOST];
+    for (int round = 0; round < 20 * KINDS; round++) {
+        ptrdiff_t n = 1 + kn_rng_below(&rng, MOST);
+        double sum = 0, square = 0, sorted = 0, sorted_square = 0;
+        for (ptrdiff_t i = 0; i < n; i++) {
+            double of[KINDS] = {rint(1e6 * kn_rng_normal(&rng)), (double)kn_rng_below(&rng, 5),
+                                (double)i, (double)(n - i), (double)(i < n / 2 ? i : n - i)};
+            x[i] = of[round % KINDS];
+            sum += x[i];
+            square += x[i] * x[i];
+        }
+        kn_sort(x, n);
+        for (ptrdiff_t i = 0; i < n; i++) {
+            assert_true(i == 0 || x[i - 1] <= x[i]);
+            sorted += x[i];
+            sorted_square += x[i] * x[i];
+        }
+        assert_true(sorted == sum); /* whole numbers below 2^53 */
+        assert_close(sorted_square / (1 + square), square / (1 + square), 1e-12);
+    }
+}
+
 static void normal_distribution_keeps_its_tails(void **state)
 {
     (void)state; /* values by 50-digit arithmetic */
@@ -246,6 +273,7 @@ TEST_PROGRAM(norm_extreme_statistic)
         cmocka_unit_test(stream_over_blocks_matches_whole_rows),
         cmocka_unit_test(a_stream_that_cannot_be_is_refused),
         cmocka_unit_test(selection_keeps_the_largest_in_front),
+        cmocka_unit_test(sorting_keeps_every_value),
         cmocka_unit_test(normal_distribution_keeps_its_tails),
     };
     return cmocka_run_group_tests_name("top", tests, open_fixture, close_fixture);

@@ -56,6 +56,57 @@ static void residuals_of_one_held_out_set_are_from_the_others(void **state)
         assert_close(e[i], y[i] - others, 1e-12);
 }
 
+/* Losses of response t (n) among T responses, and its noise. */
+static double null_losses(ptrdiff_t n, ptrdiff_t T, const int *fold, int folds, ptrdiff_t t,
+                          const double *y, double *loss)
+{
+    kn_null_learner l;
+    kn_null_calibration null = {0};
+    kn_exclusion_groups apart;
+    double *zeros, *ones, *work;
+    assert_ok(ctx, kn_alloc_d(ctx, T, &zeros));
+    assert_ok(ctx, kn_alloc_d(ctx, T, &ones));
+    for (ptrdiff_t j = 0; j < T; j++)
+        ones[j] = 1;
+    kn_scaling scaling = {.mean = zeros, .mean0 = zeros, .sd = ones, .sd0 = ones};
+    assert_ok(ctx, kn_exclusion_groups_new(ctx, n, NULL, &apart));
+    kn_learner_job job = {.how = KN_CALIBRATE_STUDENT,
+                          .n = n,
+                          .T = T,
+                          .fold = fold,
+                          .folds = folds,
+                          .exclusions = &apart};
+    assert_ok(ctx, kn_null_learner_init(ctx, &job, n, &scaling, &null, &l));
+    assert_ok(ctx, kn_alloc_d(ctx, kn_null_work(&l), &work));
+    kn_block b = {.first = t, .count = 1, .y = {(double *)y, n, 1, n}};
+    kn_null_learn(&l, &b, 0, work, loss);
+    double noise = null.noise[t];
+    kn_null_learner_clear(&l);
+    kn_null_calibration_clear(&null);
+    kn_exclusion_groups_clear(&apart);
+    kn_free(work), kn_free(zeros), kn_free(ones);
+    return noise;
+}
+
+/* With 40,000 responses every second one has losses, the same as among few; all have noise. */
+static void of_many_responses_an_even_sample_has_losses(void **state)
+{
+    (void)state;
+    enum { N = 20, FOLDS = 4, FEW = 10, MANY = 40000 };
+    double y[N], few[N], many[N];
+    int fold[N];
+    for (int i = 0; i < N; i++) {
+        fold[i] = i % FOLDS;
+        y[i] = kn_rng_normal(&rng);
+    }
+    for (ptrdiff_t t = 6; t < FEW; t++) {
+        double noise = null_losses(N, FEW, fold, FOLDS, t, y, few);
+        assert_close(null_losses(N, MANY, fold, FOLDS, MANY - FEW + t, y, many), noise, 1e-14);
+        for (int i = 0; i < N; i++)
+            assert_true(t % 2 == 0 ? many[i] == few[i] : isnan(many[i]));
+    }
+}
+
 /* -ln p - 1/2 ln 2pi of a residual with variance V, nu degrees of freedom and shape theta. */
 static double slow_loss(double e, double V, double nu, const kn_shash *shash)
 {
@@ -248,6 +299,7 @@ TEST_PROGRAM(norm_null_model)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(residuals_match_a_slow_version),
         cmocka_unit_test(residuals_of_one_held_out_set_are_from_the_others),
+        cmocka_unit_test(of_many_responses_an_even_sample_has_losses),
         cmocka_unit_test(the_gain_of_training_is_the_difference_of_two_densities),
         cmocka_unit_test(the_gain_of_new_participants_is_the_difference_of_two_densities),
         cmocka_unit_test(random_covariates_gain_nothing),

@@ -25,7 +25,9 @@ static const double FLOPS = 20e9;              /* per second: Cholesky factors o
                                                 * rows */
 static const double PITC = 3, DENSE = 7 / 3.0; /* times N^3 P, (NP)^3 for value and gradient */
 
-/* Checks that do not need the number of tasks. */
+/* Checks the size of the inducing inputs for N participants, before the number of tasks is
+ * known: KN_ERR_ARGUMENT if latent processes times inducing inputs exceed MAX_M, or N exceeds
+ * MAX_PITC with PITC. */
 static kn_status check_inducing(kn_ctx *ctx, const kn_conv_plan *plan, ptrdiff_t N)
 {
     ptrdiff_t m = plan->Q * plan->M;
@@ -42,7 +44,8 @@ static kn_status check_inducing(kn_ctx *ctx, const kn_conv_plan *plan, ptrdiff_t
     return KN_OK;
 }
 
-/* Refuses a dense model that is too large, and logs the expected time. */
+/* Returns KN_ERR_ARGUMENT if a dense model of N participants times P tasks is too large
+ * (MAX_DENSE), and logs the expected time per evaluation. */
 static kn_status check_tasks(kn_ctx *ctx, const kn_conv_plan *plan, ptrdiff_t N, ptrdiff_t P)
 {
     double all = (double)N * (double)P, n = (double)N, seconds = 0;
@@ -66,8 +69,9 @@ static kn_status check_tasks(kn_ctx *ctx, const kn_conv_plan *plan, ptrdiff_t N,
 
 /* ---- fit ---- */
 
-/* Chooses the number of components, at least one: a model of the mean alone is not a convolved
- * process. */
+/* Chooses the number of components *P by held-out loss at the R0 (covariance between
+ * participants) of a pilot search, at least one: a model of the mean alone is not a convolved
+ * process. Warns if the covariates predict nothing. Collective. */
 static kn_status choose_components(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, ptrdiff_t *P)
 {
     kn_status status = KN_OK;
@@ -89,7 +93,9 @@ out:
     return status;
 }
 
-/* Computes the tasks Z: responses, coordinates in a given basis, or principal components. */
+/* Computes the tasks, which the processes model, as basis->Z (N x P) with loadings basis->B: the
+ * responses themselves ({on=responses}), coordinates in the user's basis, or principal
+ * components. Sets gp->P. KN_ERR_ARGUMENT for more than MAX_RESPONSES responses. */
 static kn_status make_tasks(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_basis *basis,
                             kn_fit_info *info)
 {
@@ -119,7 +125,8 @@ out:
     return status;
 }
 
-/* Records the result of the search in *info; rho and length do not exist here and become NaN. */
+/* Records the result of the search in *info: likelihood, evaluations, reason of the stop; rho
+ * and length do not exist here and become NaN. */
 static void record_fit(const kn_gp *gp, const kn_conv_search *s, const kn_basis *basis,
                        kn_fit_info *info)
 {
@@ -134,8 +141,8 @@ static void record_fit(const kn_gp *gp, const kn_conv_search *s, const kn_basis 
     info->basis_orthonormalised = basis->orthonormalised;
 }
 
-/* Moves the loadings to the model and copies the design; s2 is the mean variance outside the basis.
- */
+/* Moves the loadings basis->B to the model, copies the design, allocates gp->noise (T) and sets
+ * gp->s2, the mean variance outside the basis. */
 static kn_status assemble_model(kn_ctx *ctx, const kn_fit_problem *p, kn_basis *basis, kn_gp *gp)
 {
     kn_status status;
@@ -150,7 +157,8 @@ out:
     return status;
 }
 
-/* The fit: options and columns, tasks, model, then cross-validation. */
+/* Implements kn_method.fit: options and columns, tasks, parameters of the processes, then
+ * cross-validation. [METHOD 1i] */
 static kn_status fit_convolved(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
@@ -198,7 +206,9 @@ out:
 
 /* ---- folds ---- */
 
-/* Fits a fold from its own start: components of two folds do not correspond. */
+/* Fits a fold anew and predicts its held-out rows, for kn_refit_cv: sets part->mean and var (h x
+ * P), means without site, loadings and s2. The search begins at the fold's own start, because
+ * components of two folds do not correspond. */
 static kn_status refit_fold(kn_ctx *ctx, const kn_refit *r, kn_fold_prediction *part,
                             double *clamped)
 {
@@ -230,7 +240,7 @@ out:
     return status;
 }
 
-/* Implements kn_method.cv. */
+/* Implements kn_method.cv: every fold is refitted. */
 static kn_status cv_convolved(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
                               kn_gp_maps *out)
 {
@@ -239,7 +249,8 @@ static kn_status cv_convolved(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem 
 
 /* ---- maps ---- */
 
-/* Implements kn_method.predict. */
+/* Implements kn_method.predict: latent mean and variance (n x P) of new participants; out
+ * borrows gp. */
 static kn_status predict_convolved(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *samples,
                                    kn_gp_maps *out)
 {
@@ -256,7 +267,8 @@ out:
     return status;
 }
 
-/* Implements kn_method.loo at the learned parameters; Y is the training sample. */
+/* Implements kn_method.loo at the learned parameters; Y is the training sample, from which only
+ * the coordinates are computed. */
 static kn_status loo_convolved(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out)
 {
     kn_status status;
@@ -275,8 +287,8 @@ out:
     return status;
 }
 
-/* Predictions of PITC and dense models factor the training covariance again, which is worth a
- * minibatch of this size. */
+/* Implements kn_method.batch: 256, because predictions of PITC and dense models factor the
+ * training covariance again each time. */
 static ptrdiff_t batch_convolved(const kn_gp *gp)
 {
     (void)gp;

@@ -14,7 +14,9 @@
 #include "la/la.h"
 #include "la/vec.h"
 
-/* Cholesky factor L of K, tasks one below the other. */
+/* Computes the lower Cholesky factor L (NT x NT, tasks one below the other) of the covariance K
+ * of all tasks and participants with noise, from squared distances ff (N x N). KN_ERR_NUMERIC if
+ * K is not positive definite. (NT)^3/3 flops. */
 static kn_status factor_covariance(kn_ctx *ctx, const kn_conv *c, kn_mat ff, kn_mat L)
 {
     ptrdiff_t N = ff.rows;
@@ -26,7 +28,9 @@ static kn_status factor_covariance(kn_ctx *ctx, const kn_conv *c, kn_mat ff, kn_
     return kn_chol(ctx, L, "the covariance of all tasks and samples");
 }
 
-/* Adds the gradients; G holds K^-1 on entry and dK afterwards. */
+/* Adds to *g the derivatives of the likelihood by S, ln tau, ln nu and ln s2, by the chain rule
+ * over dK = 1/2 (al al' - K^-1). al (N x T): K^-1 y; G (NT x NT): K^-1 on entry, overwritten by
+ * dK. */
 static void add_gradients(const kn_conv *c, const kn_conv_data *d, kn_mat al, kn_mat G, kn_conv *g)
 {
     ptrdiff_t N = d->Y.rows;
@@ -41,7 +45,9 @@ static void add_gradients(const kn_conv *c, const kn_conv_data *d, kn_mat al, kn
     }
 }
 
-/* Implements kn_conv_form.value; the other two functions of the form factor K again. */
+/* Implements kn_conv_form.value: exact log likelihood of one Gaussian over all tasks and
+ * participants; optionally its gradient and the weights alpha = K^-1 y. The other two functions
+ * of the form factor K again. */
 static kn_status evaluate_dense(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, double *value,
                                 kn_conv *g, kn_conv_posterior *p)
 {
@@ -73,7 +79,8 @@ out:
     return status;
 }
 
-/* Implements kn_conv_form.predict: mean = K* al, var = k_t - sum (K* L^-T).^2. */
+/* Implements kn_conv_form.predict: mean = K* alpha, var = k_t - sum (K* L^-T).^2 for each task
+ * t. */
 static kn_status predict_dense(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
                                const kn_conv_posterior *p, const kn_conv_query *query)
 {
@@ -99,7 +106,9 @@ out:
     return status;
 }
 
-/* Precision B (T x T) of one participant: residual = B^-1 al_n, variance with noise diag(B^-1). */
+/* Computes for one participant n the Cholesky factor B (T x T) of its block of `inverse` = K^-1,
+ * and I = that block's inverse: residual = I al_n, variance with noise diag(I). al (N x T): K^-1
+ * y. */
 static kn_status loo_participant(kn_ctx *ctx, kn_mat inverse, kn_mat al, ptrdiff_t n, kn_mat B,
                                  kn_mat I)
 {
@@ -114,7 +123,8 @@ out:
     return status;
 }
 
-/* Implements kn_conv_form.loo by the T x T blocks of K^-1 that belong to a participant. */
+/* Implements kn_conv_form.loo: residuals and variances (N x T) from the T x T blocks of K^-1
+ * that belong to one participant. */
 static kn_status loo_dense(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
                            const kn_conv_posterior *p, kn_mat residual, kn_mat var)
 {
@@ -145,6 +155,8 @@ out:
     return status;
 }
 
+/* Implements kn_conv_form.need_value of the dense, which predicts its memory in plan r form: K
+ * and its inverse for N participants and T tasks; only the peak rises. */
 static void need_value(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 {
     kn_mem_usage mark = r->now;
@@ -153,6 +165,8 @@ static void need_value(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
     kn_plan_free_to(r, mark);
 }
 
+/* Implements kn_conv_form.need_predict of the dense, which predicts its memory in plan r form
+ * for n new participants: K and K*; only the peak rises. */
 static void need_predict(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, ptrdiff_t n)
 {
     kn_mem_usage mark = r->now;
@@ -161,7 +175,8 @@ static void need_predict(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, 
     kn_plan_free_to(r, mark);
 }
 
-/* Predicted work space of leave-one-out (temporary). */
+/* Implements kn_conv_form.need_loo of the dense, which predicts its memory in plan r form: K,
+ * its inverse and one T x T block; only the peak rises. */
 static void need_loo(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 {
     kn_mem_usage mark = r->now;

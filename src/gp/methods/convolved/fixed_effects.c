@@ -27,7 +27,8 @@ void kn_fixed_clear(kn_fixed *f)
     *f = (kn_fixed){0};
 }
 
-/* Sets Xc (N x n) = the columns minus their means. */
+/* Sets Xc (N x n) to the columns of the design X (N x F) that have fixed effects, minus `mean`
+ * (n x 1). */
 static void centre_columns(const kn_fixed_columns *columns, kn_mat mean, kn_mat X, kn_mat Xc)
 {
     for (ptrdiff_t j = 0; j < columns->n; j++)
@@ -35,7 +36,7 @@ static void centre_columns(const kn_fixed_columns *columns, kn_mat mean, kn_mat 
             kn_col(Xc, j)[i] = kn_at(X, i, columns->column[j]) - mean.data[j];
 }
 
-/* Sets mean (n x 1) to the means of the columns of X that have fixed effects. */
+/* Sets mean (n x 1) to the means of the columns of the design X (N x F) that have fixed effects. */
 static void compute_means(const kn_fixed_columns *columns, kn_mat X, kn_mat mean)
 {
     for (ptrdiff_t j = 0; j < columns->n; j++) {
@@ -47,8 +48,9 @@ static void compute_means(const kn_fixed_columns *columns, kn_mat X, kn_mat mean
     }
 }
 
-/* Computes W = (X'X)^+ from eigenvectors V. */
-static kn_status pseudo_inverse(kn_ctx *ctx, kn_mat Xc, kn_fixed *f)
+/* Sets f->W (n x n) = (Xc'Xc)^+, the pseudo-inverse, and f->rank, by eigenvectors with
+ * eigenvalue above rounding. Xc: N x n. */
+static kn_status invert_products(kn_ctx *ctx, kn_mat Xc, kn_fixed *f)
 {
     kn_status status;
     kn_mat V = {0};
@@ -73,8 +75,9 @@ out:
     return status;
 }
 
-/* The effect of a column that is zero in training is unknown: its variance is the mean square of
- * the known effects of its block. */
+/* Sets f->spread (n x P) for columns that are zero in the training sample Xc (N x n), such as an
+ * unseen level: their effect is unknown, and its variance is the mean square of the known
+ * effects of the same block of columns. */
 static void set_spread(const kn_fixed_columns *columns, kn_mat Xc, kn_fixed *f)
 {
     for (ptrdiff_t j = 0; j < columns->n; j++) {
@@ -108,7 +111,7 @@ kn_status kn_fixed_new(kn_ctx *ctx, const kn_fixed_columns *columns, kn_mat X, k
     KN_TRY(kn_mat_new(ctx, n, P, &XZ));
     compute_means(columns, X, out->mean);
     centre_columns(columns, out->mean, X, Xc);
-    KN_TRY(pseudo_inverse(ctx, Xc, out));
+    KN_TRY(invert_products(ctx, Xc, out));
     kn_gemm(ctx, 1, KN_T, Xc, KN_N, Z, 0, XZ);
     kn_gemm(ctx, 1, KN_N, out->W, KN_N, XZ, 0, out->beta);
     for (ptrdiff_t p = 0; p < P; p++) {

@@ -4,28 +4,23 @@
 #include "gp/methods/convolved/internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "cov/pairs.h"
 #include "la/la.h"
+#include "stats/order_statistics.h"
 
 static const double ENOUGH = 1e-8; /* proportion of the trace: further pivots are rounding */
 enum { DISTANCE_SAMPLE = 500 };    /* participants used for the median distance */
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Quantiles (j + 1/2)/M of the values, without duplicates. */
+/* Chooses at most M inducing inputs for one continuous covariate X (N x 1): the quantiles (j +
+ * 1/2)/M of its values, without duplicates, as *Z (m x 1, owned by the caller). */
 static kn_status choose_quantiles(kn_ctx *ctx, kn_mat X, ptrdiff_t M, kn_mat *Z)
 {
     kn_status status;
     kn_mat sorted = {0};
     ptrdiff_t n = 0, N = X.rows;
     KN_TRY(kn_mat_copy(ctx, X, &sorted));
-    qsort(sorted.data, (size_t)N, sizeof(double), by_size);
+    kn_sort(sorted.data, N);
     KN_TRY(kn_mat_new(ctx, kn_min_size(M, N), 1, Z));
     for (ptrdiff_t j = 0; j < M; j++) {
         double at = ((double)j + 0.5) / (double)M * (double)N - 0.5;
@@ -47,8 +42,9 @@ typedef struct bumps {
     double two_l2;
 } bumps;
 
-/* Computes column j of the SE covariance between the rows of X, for the pivoted Cholesky factor. */
-static void bump_column(void *self, ptrdiff_t j, double *column)
+/* Column function of the pivoted Cholesky factor (self: bumps): writes column j of the
+ * squared-exponential covariance between the N rows of X. */
+static void compute_bump_column(void *self, ptrdiff_t j, double *column)
 {
     const bumps *b = self;
     for (ptrdiff_t i = 0; i < b->X.rows; i++) {
@@ -59,8 +55,9 @@ static void bump_column(void *self, ptrdiff_t j, double *column)
     }
 }
 
-/* Median of the squared distances between the rows of X; work holds the distances. */
-static double median_distance2(kn_mat X, double *work)
+/* Returns the median of the squared distances between the n rows of X, the smallest positive one
+ * above it if that is 0, or 1 if all rows are equal. work: n (n - 1)/2 doubles. */
+static double find_median_distance2(kn_mat X, double *work)
 {
     ptrdiff_t n = 0;
     for (ptrdiff_t i = 0; i < X.rows; i++)
@@ -70,7 +67,7 @@ static double median_distance2(kn_mat X, double *work)
                 d2 += (kn_at(X, i, f) - kn_at(X, j, f)) * (kn_at(X, i, f) - kn_at(X, j, f));
             work[n++] = d2;
         }
-    qsort(work, (size_t)n, sizeof *work, by_size);
+    kn_sort(work, n);
     for (ptrdiff_t k = n / 2; k < n; k++) /* the median is 0 if half of the participants are
                                            * equal */
         if (work[k] > 0)
@@ -78,8 +75,9 @@ static double median_distance2(kn_mat X, double *work)
     return 1;
 }
 
-/* Copies at most DISTANCE_SAMPLE rows of X, evenly spaced in the order of their values. */
-static kn_status sample_rows(kn_ctx *ctx, kn_mat X, kn_mat *some)
+/* Copies at most DISTANCE_SAMPLE rows of X (N x F), evenly spaced in the order of their values,
+ * to *sampled (owned by the caller): the same rows for any order of participants. */
+static kn_status sample_rows(kn_ctx *ctx, kn_mat X, kn_mat *sampled)
 {
     kn_status status;
     ptrdiff_t stride = (X.rows + DISTANCE_SAMPLE - 1) / DISTANCE_SAMPLE;
@@ -90,8 +88,8 @@ static kn_status sample_rows(kn_ctx *ctx, kn_mat X, kn_mat *some)
     for (ptrdiff_t i = 0; i < X.rows; i++)
         if (place[i] % stride == 0)
             row[place[i] / stride] = i;
-    KN_TRY(kn_mat_new(ctx, (X.rows + stride - 1) / stride, X.cols, some));
-    kn_mat_rows(X, row, *some);
+    KN_TRY(kn_mat_new(ctx, (X.rows + stride - 1) / stride, X.cols, sampled));
+    kn_mat_rows(X, row, *sampled);
 out:
     kn_free(row);
     kn_free(place);
@@ -102,12 +100,12 @@ kn_status kn_conv_distance_scale(kn_ctx *ctx, kn_mat X, double *out)
 {
     kn_status status;
     double *work = NULL;
-    kn_mat some = {0};
-    KN_TRY(sample_rows(ctx, X, &some));
-    KN_TRY(kn_alloc_d(ctx, some.rows * some.rows, &work));
-    *out = median_distance2(some, work);
+    kn_mat sampled = {0};
+    KN_TRY(sample_rows(ctx, X, &sampled));
+    KN_TRY(kn_alloc_d(ctx, sampled.rows * sampled.rows, &work));
+    *out = find_median_distance2(sampled, work);
 out:
-    kn_mat_clear(&some);
+    kn_mat_clear(&sampled);
     kn_free(work);
     return status;
 }
@@ -130,7 +128,8 @@ kn_status kn_conv_choose_inputs(kn_ctx *ctx, kn_mat X, ptrdiff_t M, kn_mat *Z)
     KN_TRY(kn_alloc_i(ctx, limit, &pivot));
     for (ptrdiff_t i = 0; i < X.rows; i++)
         diag[i] = 1;
-    KN_TRY(kn_pivoted_chol(ctx, diag, place, bump_column, &b, ENOUGH, L, pivot, &rank, &residual));
+    KN_TRY(kn_pivoted_chol(ctx, diag, place, compute_bump_column, &b, ENOUGH, L, pivot, &rank,
+                           &residual));
     KN_TRY(kn_mat_new(ctx, rank, X.cols, Z));
     kn_mat_rows(X, pivot, *Z);
 out:

@@ -60,7 +60,8 @@ static void smooth_clear(smooth *s)
     kn_free(s->value);
 }
 
-/* Computes the features H of the ridge regression for one width. */
+/* Computes the features s->H = K_fu L^-T (N x M) of a ridge regression, LL' = K_uu, with one
+ * process of squared width `width` for all tasks. */
 static kn_status compute_features(kn_ctx *ctx, const kn_conv_data *d, double width, smooth *s)
 {
     kn_status status;
@@ -81,7 +82,9 @@ out:
     return status;
 }
 
-/* Ridge regression of all tasks, and the principal directions of its coefficients. */
+/* Computes the ridge regression of all tasks on s->H, scaled to unit variance (s->w, M x T), and
+ * the principal directions of its coefficients (s->e, M x M, ascending): the start of the latent
+ * processes. */
 static kn_status compute_directions(kn_ctx *ctx, const kn_conv_data *d, const kn_conv_scale *scale,
                                     smooth *s)
 {

@@ -24,7 +24,8 @@ typedef struct kn_conv {
     double jitter;        /* added to the diagonal of K_uu */
 } kn_conv;
 
-/* Allocates parameters, all zero. The caller frees *out. */
+/* Allocates parameters of T tasks, Q latent processes with M inducing inputs each, and F
+ * continuous covariates, all zero. The caller frees *out. */
 kn_status kn_conv_new(kn_ctx *ctx, ptrdiff_t T, ptrdiff_t Q, ptrdiff_t M, ptrdiff_t F,
                       kn_conv *out);
 void kn_conv_clear(kn_conv *c); /* {0} is allowed */
@@ -35,9 +36,11 @@ static inline ptrdiff_t kn_conv_m(const kn_conv *c)
     return c->Q * c->M;
 }
 
-double kn_conv_variance(const kn_conv *c, ptrdiff_t t); /* k_t */
+/* Returns the prior variance k_t of task t, sum_q S_tq^2. */
+double kn_conv_variance(const kn_conv *c, ptrdiff_t t);
 
-/* D2 (n x n') = |a_i - b_j|^2 of the rows of A and B. */
+/* Computes D2 (n x n'), the squared distances |a_i - b_j|^2 between the rows of A (n x F) and B
+ * (n' x F). */
 void kn_conv_distances(kn_mat A, kn_mat B, kn_mat D2);
 
 /* Observations and squared distances. */
@@ -48,18 +51,25 @@ typedef struct kn_conv_data {
     kn_mat ff; /* N x N  between participants; none if the form does not need it */
 } kn_conv_data;
 
-/* Computes K (n x m) between task t and the inducing values, from squared distances n x M. */
+/* Computes the covariance K (n x m, m = Q M) between task t of n participants and the inducing
+ * values, from squared distances fu (n x M). */
 void kn_conv_cross(const kn_conv *c, ptrdiff_t t, kn_mat fu, kn_mat K);
-/* Computes K_uu (m x m) with the jitter on its diagonal. */
+/* Computes the covariance K (m x m) of the inducing values, block diagonal over the Q processes,
+ * with the jitter on its diagonal, from squared distances uu (M x M). */
 void kn_conv_inducing(const kn_conv *c, kn_mat uu, kn_mat K);
-/* Computes K (n x n') between tasks t and v, from squared distances. */
+/* Computes the covariance K (n x n') between tasks t and v without noise, from squared distances
+ * ff (n x n'). */
 void kn_conv_between(const kn_conv *c, ptrdiff_t t, ptrdiff_t v, kn_mat ff, kn_mat K);
 
-/* Chain rule: adds the gradient of sum dK .* K by S, ln tau, ln nu to g->S, g->tau, g->nu. dK: the
- * derivative of the objective by each entry of K; between tasks it is called for every ordered pair
- * (t, v). */
+/* Chain rule for kn_conv_cross of task t: adds the derivatives of sum dK .* K by S, ln tau and
+ * ln nu to g->S, g->tau, g->nu. dK (n x m): derivative of the objective by each entry of K. */
 void kn_conv_cross_gradient(const kn_conv *c, ptrdiff_t t, kn_mat fu, kn_mat dK, kn_conv *g);
+/* Chain rule for kn_conv_inducing: adds the derivatives of sum dK .* K by ln nu to g->nu. dK (m
+ * x m): derivative of the objective by each entry of K. */
 void kn_conv_inducing_gradient(const kn_conv *c, kn_mat uu, kn_mat dK, kn_conv *g);
+/* Chain rule for kn_conv_between of tasks t and v: adds the derivatives of sum dK .* K by S and
+ * ln tau to g->S, g->tau. dK (n x n'): derivative of the objective by each entry of K. To be
+ * called for every ordered pair (t, v). */
 void kn_conv_between_gradient(const kn_conv *c, ptrdiff_t t, ptrdiff_t v, kn_mat ff, kn_mat dK,
                               kn_conv *g);
 
@@ -99,23 +109,26 @@ typedef struct kn_conv_form {
     void (*need_loo)(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m);
 } kn_conv_form;
 
-/* inverse (n x n) = A^-1 from the Cholesky factor L, A = LL'. */
+/* Computes inverse (n x n) = A^-1 from the lower Cholesky factor L of A = LL'. 4/3 n^3 flops. */
 void kn_conv_inverse(kn_ctx *ctx, kn_mat L, kn_mat inverse);
-/* ln|A| = sum_i 2 ln L_ii */
+/* Returns ln|A| = sum_i 2 ln L_ii from the Cholesky factor L of A. */
 double kn_conv_log_det(kn_mat L);
-/* v_i += scale sum_j A_ij B_ij */
+/* Adds to each v_i (n) scale times the product of row i of A and row i of B (both n x m). */
 void kn_conv_row_dots(kn_mat A, kn_mat B, double scale, double *v);
 
-/* Returns the implementation: variational bound, PITC or dense. */
+/* Returns the implementation of likelihood and prediction for {inducing}: variational bound,
+ * PITC or dense. */
 const kn_conv_form *kn_conv_find_form(kn_inducing how);
 
-/* Computes the distances of participants X (N x F) and inducing inputs Z (M x F) that `form` needs.
- */
+/* Computes the squared distances of participants X (N x F) and inducing inputs Z (M x F) that
+ * `form` needs. out->Y stays empty: it is borrowed, the caller sets it. out is cleared on error. */
 kn_status kn_conv_data_new(kn_ctx *ctx, const kn_conv_form *form, kn_mat X, kn_mat Z,
-                           kn_conv_data *out); /* out->Y is borrowed: the caller sets it */
+                           kn_conv_data *out);
 void kn_conv_data_clear(kn_conv_data *d);
 
-void kn_conv_data_need(kn_mem_plan *r, bool pairs, ptrdiff_t N, ptrdiff_t M); /* keeps *out */
+/* Predicts in plan r the memory of kn_conv_data_new for N participants and M inducing inputs,
+ * which stays in the plan; pairs: also distances between participants. */
+void kn_conv_data_need(kn_mem_plan *r, bool pairs, ptrdiff_t N, ptrdiff_t M);
 
 /* ---- variational_bound.c: collapsed variational bound, the default form ---- */
 
@@ -147,22 +160,27 @@ typedef struct kn_conv_search {
     kn_stop stop;
 } kn_conv_search;
 
-/* Maximises over all starts. X N x F, *d the data of the same participants. *c is allocated and set
- * to the best point. */
+/* Finds the parameters *c of the processes that maximise likelihood or bound over all starts. X:
+ * N x F continuous covariates; *d: tasks and distances of the same participants. *c is
+ * allocated; result fields of *search are set. */
 kn_status kn_conv_learn(kn_ctx *ctx, const kn_conv_plan *plan, kn_mat X, const kn_conv_data *d,
                         kn_conv_search *search, kn_conv *c);
 
-/* Memory plan for N participants and T tasks; keeps *c. */
+/* Predicts in plan r the memory of kn_conv_learn for N participants and T tasks: *c stays in the
+ * plan, the search only raises the peak. */
 void kn_conv_learn_need(kn_mem_plan *r, const kn_conv_plan *plan, ptrdiff_t N, ptrdiff_t T);
 
 /* ---- inducing_inputs.c ---- */
 
-/* Chooses the inducing inputs: quantiles of one covariate, pivots of an SE covariance of several.
- * *Z (at most M x F) is owned by the caller. */
+/* Chooses the inducing inputs of the processes from the continuous covariates X (N x F):
+ * quantiles of one covariate, pivots of a squared-exponential covariance of several. *Z (at most
+ * M x F) is owned by the caller. */
 kn_status kn_conv_choose_inputs(kn_ctx *ctx, kn_mat X, ptrdiff_t M, kn_mat *Z);
-void kn_conv_choose_inputs_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t F,
-                                ptrdiff_t M); /* temporary */
-/* Computes the median squared distance between participants X (N x F); of at most 500 of them. */
+/* Predicts in plan r the memory of kn_conv_choose_inputs for N participants, F covariates and M
+ * inputs: only the peak rises. */
+void kn_conv_choose_inputs_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t F, ptrdiff_t M);
+/* Computes *out, the median squared distance between participants X (N x F continuous
+ * covariates), from at most 500 of them. */
 kn_status kn_conv_distance_scale(kn_ctx *ctx, kn_mat X, double *out);
 
 /* ---- initial_values.c: start of the search ---- */
@@ -172,17 +190,21 @@ typedef struct kn_conv_scale {
     double *variance; /* T  variance of each task */
 } kn_conv_scale;
 
-/* Computes the scales. X N x F continuous covariates, Y N x T tasks. The caller frees *out. */
+/* Computes the scales that starts and bounds of the search refer to: median squared distance of
+ * the continuous covariates X (N x F), and variance of each task of Y (N x T). The caller frees
+ * *out. */
 kn_status kn_conv_scale_new(kn_ctx *ctx, kn_mat X, kn_mat Y, kn_conv_scale *out);
 /* Frees the variances. */
 void kn_conv_scale_clear(kn_conv_scale *s);
 
-/* Sets *c, whose sizes are set, to start `number`: 0 has widths of the median distance, odd numbers
- * are narrower and even ones wider. */
+/* Sets the parameters *c, whose sizes are set and memory allocated, to start `number` of the
+ * search: 0 has widths of the median distance, odd numbers are narrower and even ones wider. */
 kn_status kn_conv_set_start(kn_ctx *ctx, const kn_conv_data *d, const kn_conv_scale *scale,
                             int number, kn_conv *c);
 
-void kn_conv_set_start_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t M); /* temporary */
+/* Predicts in plan r the memory of kn_conv_set_start for N participants, T tasks and M inducing
+ * inputs: only the peak rises. */
+void kn_conv_set_start_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t M);
 
 /* ---- fixed_effects.c: least squares ---- */
 
@@ -206,8 +228,9 @@ typedef struct kn_fixed {
 /* Frees all arrays. */
 void kn_fixed_clear(kn_fixed *f);
 
-/* Estimates the effects. X N x F design; Z (N x P) is replaced by its residuals. The caller frees
- * *out. */
+/* Estimates fixed effects by least squares: *out holds means, W, beta (n x P), spread and level
+ * of the given columns of the design X (N x F). Z (N x P) is replaced by its residuals. The
+ * caller frees *out. */
 kn_status kn_fixed_new(kn_ctx *ctx, const kn_fixed_columns *columns, kn_mat X, kn_mat Z,
                        kn_fixed *out);
 
@@ -217,12 +240,17 @@ typedef struct kn_fixed_prediction {
     kn_mat mean, spread;
     double *leverage;
 } kn_fixed_prediction;
-/* Predicts the fixed effects of the rows of X (n x F), including the mean of Z. */
+/* Predicts the fixed effects of the rows of X (n x F), including the mean of Z: out.mean and
+ * out.spread (n x P) and out.leverage (n), each unless it is absent. */
 kn_status kn_fixed_predict(kn_ctx *ctx, const kn_fixed_columns *columns, const kn_fixed *f,
                            kn_mat X, kn_fixed_prediction out);
 
-void kn_fixed_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t n, ptrdiff_t P); /* keeps kn_fixed */
-void kn_fixed_predict_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t n);      /* temporary */
+/* Predicts in plan r the memory of a kn_fixed with n columns, N participants and P tasks, which
+ * stays in the plan; the estimate only raises the peak. */
+void kn_fixed_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t n, ptrdiff_t P);
+/* Predicts in plan r the memory of kn_fixed_predict for N rows and n columns: only the peak
+ * rises. */
+void kn_fixed_predict_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t n);
 
 /* ---- model.c: fixed effects and processes of the residuals ---- */
 
@@ -247,8 +275,9 @@ typedef struct kn_conv_model {
 /* Frees all parts of the model. */
 void kn_conv_model_clear(kn_conv_model *m);
 
-/* Fits the model. X N x F design; Z (N x P coordinates) is replaced by the residuals of the fixed
- * effects. Fails with KN_ERR_DATA if the fixed effects leave no degrees of freedom. */
+/* Fits the whole model to the tasks Z (N x P), which are replaced by the residuals of the fixed
+ * effects: fixed effects of the design X (N x F), then processes. KN_ERR_DATA if the fixed
+ * effects leave no degrees of freedom. The caller frees *out. */
 kn_status kn_conv_model_new(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_mat Z,
                             kn_conv_search *search, kn_conv_model *out);
 
@@ -258,14 +287,16 @@ typedef struct kn_conv_samples {
     kn_mat mean, var; /* n x P  outputs, both required */
 } kn_conv_samples;
 
-/* Predicts tasks without noise. X: design of the N training participants. clamped: see
- * kn_clamp_nonnegative. */
+/* Predicts the tasks of new participants without noise: samples->mean and var (n x P), fixed
+ * effects plus processes, with the uncertainty of the effects. X: design of the N training
+ * participants. clamped: see kn_clamp_nonnegative. */
 kn_status kn_conv_model_predict(kn_ctx *ctx, const kn_conv_spec *spec, const kn_conv_model *m,
                                 kn_mat X, const kn_conv_samples *samples, double *clamped);
 
-/* Leave-one-out at the learned parameters. samples->X is the training design, Z (N x P) the
- * coordinates. The residuals of the other participants stay fixed; a participant's own fixed
- * effects are predicted without it. */
+/* Computes leave-one-out mean and variance of the tasks (samples->mean and var, N x P) at the
+ * learned parameters. samples->X is the training design, Z (N x P) the coordinates. The
+ * residuals of the other participants stay fixed; a participant's own fixed effects are
+ * predicted without it. */
 kn_status kn_conv_model_loo(kn_ctx *ctx, const kn_conv_spec *spec, const kn_conv_model *m, kn_mat Z,
                             const kn_conv_samples *samples, double *clamped);
 
@@ -274,8 +305,13 @@ kn_status kn_conv_model_loo(kn_ctx *ctx, const kn_conv_spec *spec, const kn_conv
 typedef struct kn_conv_sizes {
     ptrdiff_t N, P, k, F;
 } kn_conv_sizes;
+/* Predicts in plan r the memory of kn_conv_model_new: the model stays in the plan, the search
+ * only raises the peak. */
 void kn_conv_model_need(kn_mem_plan *r, const kn_conv_plan *plan, kn_conv_sizes s);
+/* Predicts in plan r the memory of kn_conv_model_predict for n new participants: only the peak
+ * rises. */
 void kn_conv_predict_need(kn_mem_plan *r, const kn_conv_plan *plan, kn_conv_sizes s, ptrdiff_t n);
+/* Predicts in plan r the memory of kn_conv_model_loo: only the peak rises. */
 void kn_conv_loo_need(kn_mem_plan *r, const kn_conv_plan *plan, kn_conv_sizes s);
 
 /* ---- state.c: contents of gp->own and their arrays in the model file ---- */
@@ -288,15 +324,21 @@ typedef struct kn_convolved {
     double numbers[KN_CONV_NUMBERS]; /* plan and jitter, as written to the file */
 } kn_convolved;
 
-kn_status kn_convolved_allocate(kn_ctx *ctx, kn_gp *gp); /* allocates an empty kn_convolved */
+/* Allocates an empty kn_convolved as gp->own. */
+kn_status kn_convolved_allocate(kn_ctx *ctx, kn_gp *gp);
 /* Implements kn_method.clear. */
 void kn_convolved_clear(kn_gp *gp);
-/* Sets latent.P, c and d, which reports show. */
+/* Allocates gp->latent.c and d (P) and sets them to signal and noise variance of each task,
+ * which reports show; sets latent.P. */
 kn_status kn_convolved_latent(kn_ctx *ctx, kn_gp *gp);
 
-/* Implement kn_method.describe, arrays and bytes. */
+/* Implements kn_method.describe: writes number of processes, inducing inputs and widths as a
+ * line (size bytes) of the model's summary. */
 void kn_convolved_describe(const kn_gp *gp, char *line, size_t size);
+/* Implements kn_method.arrays: visits all arrays of the model file except X and noise, checking
+ * them when reading. */
 kn_status kn_convolved_arrays(kn_gp *gp, kn_arrays *a);
+/* Implements kn_method.bytes: size of the model in memory. */
 double kn_convolved_bytes(const kn_gp *gp);
 
 /* ---- tasks.c: tasks, columns and memory plan ---- */
@@ -309,19 +351,26 @@ enum { KN_CONV_SMOOTH = 4 };
  * KN_ERR_ARGUMENT or KN_ERR_DATA if there is no suitable covariate or more than KN_CONV_SMOOTH. */
 kn_status kn_conv_columns(kn_ctx *ctx, const kn_gp_options *o, kn_conv_spec *out);
 
-/* Sets the basis of {on=responses}: B = I, Z = Y. */
+/* Sets the basis of {on=responses}: B = I (T x T), Z = Y (N x T, copied). KN_ERR_MEMORY only. */
 kn_status kn_conv_identity(kn_ctx *ctx, const kn_responses *Y, kn_basis *basis);
 
-/* Computes Z (n x P), coordinates of the training rows of a fold: in its own principal components,
- * with loadings part->B, or in the fixed basis, there in the fold's own principal axes
- * (part->rotate) if the model has axes. part->s2: variance outside the basis. *Z is owned by the
- * caller. */
+/* Computes *Z (n x P, owned by the caller), the tasks of a fold's n training rows: coordinates
+ * in its own principal components, with loadings part->B, or in the fixed basis, there in the
+ * fold's own principal axes (part->rotate) if the model has axes. Sets part->s2, the variance
+ * outside the basis. */
 kn_status kn_conv_fold_tasks(kn_ctx *ctx, const kn_refit *r, kn_mat *Z, kn_fold_prediction *part);
 
-/* Implement kn_method.need and kn_method.shape. */
+/* Implements kn_method.need.settle, which sets the sizes that the options leave open to a memory
+ * plan: sets s->P, the largest number of tasks that the options allow. */
 void kn_conv_finalise(kn_problem_size *s);
+/* Implements kn_method.need.fit, which predicts in plan r the memory of a fit: basis, model and,
+ * with folds, cross-validated maps stay in the plan. */
 void kn_conv_fit_need(kn_mem_plan *r, const kn_problem_size *s);
+/* Implements kn_method.need.maps, which predicts in plan r the memory of maps of n participants:
+ * predictions (n x P, twice) stay in the plan, their work space only raises the peak. */
 void kn_conv_maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n);
+/* Implements kn_method.shape: sets form, number of processes and inducing inputs of a fitted
+ * model in s. */
 void kn_conv_shape(const kn_gp *gp, kn_problem_size *s);
 
 #endif

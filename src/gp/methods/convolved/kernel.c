@@ -53,17 +53,19 @@ void kn_conv_distances(kn_mat A, kn_mat B, kn_mat D2)
             kn_vec_add_sqdiff(A.rows, kn_col(A, f), kn_at(B, j, f), kn_col(D2, j));
 }
 
-/* [2 sqrt(ab)/(a+b)]^(F/2) */
-static double kernel_height(ptrdiff_t F, double a, double b)
+/* Returns [2 sqrt(ab)/(a+b)]^(F/2), the height of the covariance of two smoothed processes with
+ * squared widths a and b over F covariates. */
+static double compute_height(ptrdiff_t F, double a, double b)
 {
     return pow(2 * sqrt(a * b) / (a + b), 0.5 * (double)F);
 }
 
-/* K += scale g(a, b), n x n' */
+/* Adds scale times the covariance g of two processes with squared widths a and b to K (n x n'),
+ * from squared distances D2 over F covariates. */
 static void add_bumps(ptrdiff_t F, double a, double b, double scale, kn_mat D2, kn_mat K)
 {
     for (ptrdiff_t j = 0; j < K.cols; j++)
-        kn_vec_add_exp(K.rows, kn_col(D2, j), 2 * (a + b), scale * kernel_height(F, a, b),
+        kn_vec_add_exp(K.rows, kn_col(D2, j), 2 * (a + b), scale * compute_height(F, a, b),
                        kn_col(K, j));
 }
 
@@ -98,10 +100,11 @@ typedef struct slopes {
     double g, a, b;
 } slopes;
 
-/* Returns sum dK .* g(a, b) and its derivatives; D2 and dK are n x n'. */
+/* Returns sum dK .* g(a, b) and its derivatives by ln a and ln b, for squared widths a and b
+ * over F covariates; D2 (squared distances) and dK are n x n'. */
 static slopes contract_bumps(ptrdiff_t F, double a, double b, kn_mat D2, kn_mat dK)
 {
-    double sum = 0, sum_x = 0, two = 2 * (a + b), top = kernel_height(F, a, b);
+    double sum = 0, sum_x = 0, two = 2 * (a + b), top = compute_height(F, a, b);
     for (ptrdiff_t j = 0; j < dK.cols; j++) {
         double s, x;
         kn_vec_dot_exp(dK.rows, kn_col(dK, j), kn_col(D2, j), two, &s, &x);

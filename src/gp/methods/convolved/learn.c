@@ -25,14 +25,16 @@ typedef struct search {
     ptrdiff_t n;
 } search;
 
-/* Returns the length of the parameter vector; with shared widths it has no tau. */
+/* Returns the length of the parameter vector of the search: S, ln tau, ln nu, ln s2; with shared
+ * widths it has no tau. */
 static ptrdiff_t count_parameters(const kn_conv *c, bool shared)
 {
     return c->T * c->Q * (shared ? 1 : 2) + c->Q + c->T;
 }
 
-/* Writes parameters, or with `gradient` their derivatives, to x. With shared widths the derivatives
- * by ln tau are added to those by ln nu. */
+/* Writes the parameters S, ln tau, ln nu, ln s2 of *c, or with `gradient` the derivatives that c
+ * then holds, to the vector x. With shared widths tau is left out, and derivatives by ln tau are
+ * added to those by ln nu. */
 static void pack_parameters(const kn_conv *c, bool shared, bool gradient, double *x)
 {
     ptrdiff_t TQ = c->T * c->Q;
@@ -50,7 +52,8 @@ static void pack_parameters(const kn_conv *c, bool shared, bool gradient, double
         *x++ = gradient ? c->s2[t] : log(c->s2[t]);
 }
 
-/* Reads parameters from x, the inverse of pack_parameters; with shared widths tau is set to nu. */
+/* Reads the parameters of *c from the vector x, the inverse of pack_parameters; with shared
+ * widths tau is set to nu. */
 static void unpack_parameters(const double *x, bool shared, kn_conv *c)
 {
     ptrdiff_t TQ = c->T * c->Q;
@@ -67,7 +70,9 @@ static void unpack_parameters(const double *x, bool shared, kn_conv *c)
         c->s2[t] = exp(*x++);
 }
 
-/* Bounds of the parameter vector, in the order of pack_parameters(). */
+/* Writes lower and upper bounds of the parameter vector, in the order of pack_parameters():
+ * widths relative to the median squared distance, S and s2 relative to the variance of each
+ * task. */
 static void set_bounds(const kn_conv *c, const kn_conv_scale *scale, bool shared, double *lower,
                        double *upper)
 {
@@ -96,7 +101,9 @@ static void zero_gradient(kn_conv *g)
     memset(g->s2, 0, (size_t)g->T * sizeof *g->s2);
 }
 
-/* A value that was cancelled half way is discarded: the search stops at the point before it. */
+/* Objective of the search (self: search), in the form that kn_maximise_large calls: log
+ * likelihood or bound *value and gradient at x. NaN if cancelled half way: the search then stops
+ * at the point before. */
 static kn_status evaluate_objective(void *self, kn_ctx *ctx, const double *x, double *value,
                                     double *grad)
 {
@@ -115,7 +122,9 @@ static kn_status evaluate_objective(void *self, kn_ctx *ctx, const double *x, do
     return KN_OK;
 }
 
-/* Searches from one start and updates `best`, the best point of all starts so far. */
+/* Maximises from the start in s->c by L-BFGS and, if the optimum is better than all before,
+ * copies it to `best` (s->n) and its value to s->result. plan->evals 0: evaluates the start
+ * only. */
 static kn_status search_from_start(kn_ctx *ctx, const kn_conv_plan *plan, search *s,
                                    kn_large_options *o, double *best)
 {
@@ -151,7 +160,8 @@ out:
     return status;
 }
 
-/* Searches from all starts and leaves s->c at the best point. */
+/* Searches from plan->restarts + 1 starts and leaves s->c at the best point; evaluations and
+ * reason of the stop go to s->result. */
 static kn_status search_all_starts(kn_ctx *ctx, const kn_conv_plan *plan,
                                    const kn_conv_scale *scale, search *s)
 {

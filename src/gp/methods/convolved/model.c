@@ -33,7 +33,8 @@ void kn_conv_model_clear(kn_conv_model *m)
     *m = (kn_conv_model){0};
 }
 
-/* Copies the continuous covariates (columns of the design X) to *out. */
+/* Copies the continuous covariates, spec->n_smooth columns of the design X (N x F), to *out,
+ * which the caller owns. */
 static kn_status copy_continuous(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_mat *out)
 {
     kn_status status = kn_mat_new(ctx, X.rows, spec->n_smooth, out);
@@ -42,8 +43,9 @@ static kn_status copy_continuous(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X
     return status;
 }
 
-/* Chooses inducing inputs, searches the parameters and computes the posterior of the residuals Z.
- */
+/* Chooses inducing inputs, searches the parameters and computes the posterior of the processes
+ * for the residuals Z (N x P) of the fixed effects; sets Z, c and posterior of *m. X: N x F
+ * continuous covariates. */
 static kn_status learn_processes(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_mat Z,
                                  kn_conv_search *search, kn_conv_model *m)
 {
@@ -88,7 +90,8 @@ out:
     return status;
 }
 
-/* Predicts the processes into mean and var. */
+/* Predicts the processes, without fixed effects and noise, into samples->mean and var (n x P).
+ * X: design of the N training participants, which PITC and dense forms need. */
 static kn_status predict_processes(kn_ctx *ctx, const kn_conv_spec *spec, const kn_conv_model *m,
                                    kn_mat X, const kn_conv_samples *samples)
 {
@@ -143,8 +146,8 @@ out:
 
 /* ---- leave-one-out ---- */
 
-/* Fixed effects without participant n, the only one of its level: sets its row of mean, spread and
- * leverage. */
+/* Estimates the fixed effects without participant n, the only one of its level, and predicts it:
+ * sets its row of mean, spread and leverage. X: N x F design, Z: N x P tasks. */
 static kn_status predict_fixed_without(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_mat Z,
                                        ptrdiff_t n, kn_fixed_prediction effects)
 {
@@ -172,7 +175,9 @@ out:
     return status;
 }
 
-/* Fixed mean and leverage of each participant from the others: residuals r/(1 - h). */
+/* Replaces effects.mean (N x P) and leverage (N) of the full fit by leave-one-out values:
+ * residual r/(1 - h) and leverage h/(1 - h), without a refit unless a participant is the only
+ * one of its level. */
 static kn_status loo_fixed(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_mat Z,
                            kn_fixed_prediction effects)
 {
@@ -210,8 +215,8 @@ static void loo_work_clear(loo_work *l)
     kn_free(l->effects.leverage);
 }
 
-/* Sets Y = Z minus the fixed effects of the full fit, and e, the leave-one-out residuals of the
- * processes. */
+/* Allocates *l and sets l->Y = Z minus the fixed effects of the full fit (N x P), l->effects,
+ * and l->e, the leave-one-out residuals of the processes; their variances go to samples->var. */
 static kn_status loo_processes(kn_ctx *ctx, const kn_conv_spec *spec, const kn_conv_model *m,
                                kn_mat Z, const kn_conv_samples *samples, loo_work *l)
 {

@@ -37,7 +37,8 @@ static void work_clear(work *k)
         kn_mat_clear(all[i]);
 }
 
-/* Allocates the work space of N participants and m inducing values; G only for a gradient. */
+/* Allocates the work space of PITC for N participants and m inducing values; G (N x N) only for
+ * a gradient. The caller clears k, also after an error. */
 static kn_status work_new(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t m, bool gradient, work *k)
 {
     kn_status status = KN_OK;
@@ -58,7 +59,9 @@ out:
     return status;
 }
 
-/* Sets for task t: K, V = K L_u^-T, D = L, W = L^-1 K, y = L^-1 y_t */
+/* Factors task t: K = K_t (N x m), V = K L_u^-T, D = Cholesky factor L of D_t, what the inducing
+ * values leave of the task's covariance plus noise, W = L^-1 K, y = L^-1 y_t (N). k->Lu is set.
+ * N^3/3 flops. */
 static kn_status factor_task(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, ptrdiff_t t,
                              work *k)
 {
@@ -82,7 +85,9 @@ out:
     return status;
 }
 
-/* Computes A^-1 = L_u^-T (I + L_u^-1 Phi L_u^-T)^-1 L_u^-1, and a. */
+/* Computes Ai = A^-1 = L_u^-T (I + L_u^-1 Phi L_u^-T)^-1 L_u^-1 (m x m), the posterior
+ * covariance of the inducing values, and their weights a, from Phi in k->La and sums in k->b;
+ * subtracts the explained part from k->square. */
 static kn_status invert_precision(kn_ctx *ctx, work *k)
 {
     kn_status status;
@@ -106,7 +111,8 @@ out:
     return status;
 }
 
-/* Sums over tasks, then solves for A^-1 and a. */
+/* First loop over the tasks: sums Phi, b, log determinants and squares over tasks, then solves
+ * for A^-1 and a (invert_precision). */
 static kn_status sum_tasks(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, work *k)
 {
     kn_status status;
@@ -125,7 +131,8 @@ out:
     return status;
 }
 
-/* Computes al_t, and D_t^-1 K_t in W. */
+/* Computes for the factored task al = D_t^-1 (y_t - K_t a), the weights of its observations (N),
+ * and overwrites W by D_t^-1 K_t. */
 static void compute_alpha(kn_ctx *ctx, work *k)
 {
     kn_mat_set(k->al, k->y);
@@ -134,9 +141,10 @@ static void compute_alpha(kn_ctx *ctx, work *k)
     kn_trsm_left(ctx, KN_T, k->D, k->W);
 }
 
-/* Adds the gradients of task t and its term of dK_uu. */
-static void task_gradient(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, ptrdiff_t t,
-                          work *k, kn_conv *g)
+/* Adds to *g the derivatives of the likelihood by the parameters of task t, whose factors are in
+ * *k, and to k->dU its term of the derivative by K_uu. Overwrites G, V and W. */
+static void add_task_gradient(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, ptrdiff_t t,
+                              work *k, kn_conv *g)
 {
     double trace = 0;
     kn_conv_inverse(ctx, k->D, k->G);
@@ -154,7 +162,8 @@ static void task_gradient(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, 
     kn_conv_cross_gradient(c, t, d->fu, k->V, g);
 }
 
-/* Second loop over the tasks: weights al_t for *p and gradients for *g; either may be NULL. */
+/* Second loop over the tasks: weights alpha (N x T) of the observations for *p, and the gradient
+ * by all parameters for *g; either may be NULL. */
 static kn_status visit_gradients(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, work *k,
                                  kn_conv *g, kn_conv_posterior *p)
 {
@@ -166,7 +175,7 @@ static kn_status visit_gradients(kn_ctx *ctx, const kn_conv *c, const kn_conv_da
         if (p)
             kn_mat_set(kn_cols(p->alpha, t, 1), k->al);
         if (g)
-            task_gradient(ctx, c, d, t, k, g);
+            add_task_gradient(ctx, c, d, t, k, g);
     }
     if (!g)
         goto out;
@@ -181,7 +190,9 @@ out:
     return status;
 }
 
-/* Implements kn_conv_form.value; the posterior has a, E = A^-1 and alpha. */
+/* Implements kn_conv_form.value: log likelihood with tasks independent given the inducing
+ * values; optionally gradient and posterior (a, E = A^-1, alpha). Some 3 N^3 T flops with
+ * gradient. */
 static kn_status evaluate_pitc(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, double *value,
                                kn_conv *g, kn_conv_posterior *p)
 {
@@ -212,7 +223,8 @@ typedef struct predict_work {
     kn_mat E;    /* n x N */
 } predict_work;
 
-/* Mean and variance of task t at new points; *k holds the factors of the task. */
+/* Writes mean and variance of task t at the n new points to query->mean and var; *k holds the
+ * factors of the task, *q is work space. */
 static void predict_task(kn_ctx *ctx, const kn_conv *c, const kn_conv_posterior *p,
                          const kn_conv_query *query, ptrdiff_t t, predict_work *q, work *k)
 {
@@ -235,7 +247,8 @@ static void predict_task(kn_ctx *ctx, const kn_conv *c, const kn_conv_posterior 
     kn_conv_row_dots(q->K, q->V, 1, var);
 }
 
-/* Implements kn_conv_form.predict, one task at a time. */
+/* Implements kn_conv_form.predict: one task at a time, each of which is factored again (N^3/3
+ * flops). */
 static kn_status predict_pitc(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
                               const kn_conv_posterior *p, const kn_conv_query *query)
 {
@@ -270,7 +283,8 @@ typedef struct loo_work {
     kn_mat B, I, x;    /* T x T, T x T, T x 1 */
 } loo_work;
 
-/* Residual and variance of all tasks of participant n without its own values. */
+/* Computes residual and variance (row n, T columns) of all tasks of participant n when its own
+ * values are held out, from its rows of D_t^-1 K_t in *l. */
 static kn_status loo_participant(kn_ctx *ctx, const kn_conv *c, const kn_conv_posterior *p,
                                  loo_work *l, ptrdiff_t n, kn_mat residual, kn_mat var)
 {
@@ -297,7 +311,8 @@ out:
     return status;
 }
 
-/* Computes D_t^-1 K_t and the diagonal of D_t^-1 of all tasks. */
+/* Fills l->rows (D_t^-1 K_t of all T tasks side by side, N x Tm) and l->diag (N x T), the
+ * diagonals of D_t^-1. */
 static kn_status compute_task_precisions(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
                                          const kn_conv_posterior *p, work *k, loo_work *l)
 {
@@ -318,7 +333,7 @@ out:
     return status;
 }
 
-/* Implements kn_conv_form.loo: one pass over tasks, then one small problem per participant. */
+/* Implements kn_conv_form.loo: one pass over tasks, then one T x T problem per participant. */
 static kn_status loo_pitc(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
                           const kn_conv_posterior *p, kn_mat residual, kn_mat var)
 {
@@ -349,7 +364,8 @@ out:
     return status;
 }
 
-/* Predicted work space of PITC with m inducing inputs and so many N x N matrices. */
+/* Adds the work space of PITC to the memory plan: N participants, m inducing values and
+ * `squares` N x N matrices. */
 static void need_work(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t m, int squares)
 {
     kn_plan_alloc_d(r, KN_NEED_SAMPLES, N, 3 * m + 2);
@@ -360,6 +376,8 @@ static void need_work(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t m, int squares)
     kn_plan_alloc_d(r, KN_NEED_WORK, m, 2);
 }
 
+/* Implements kn_conv_form.need_value of PITC, which predicts its memory in plan r; only the peak
+ * rises. */
 static void need_value(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 {
     kn_mem_usage mark = r->now;
@@ -368,7 +386,8 @@ static void need_value(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
     kn_plan_free_to(r, mark);
 }
 
-/* Predicted work space of a prediction of n participants (temporary). */
+/* Implements kn_conv_form.need_predict of PITC, which predicts its memory in plan r for n new
+ * participants; only the peak rises. */
 static void need_predict(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, ptrdiff_t n)
 {
     kn_mem_usage mark = r->now;
@@ -378,7 +397,8 @@ static void need_predict(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, 
     kn_plan_free_to(r, mark);
 }
 
-/* Predicted work space of leave-one-out (temporary). */
+/* Implements kn_conv_form.need_loo of PITC, which predicts its memory in plan r; only the peak
+ * rises. */
 static void need_loo(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 {
     kn_mem_usage mark = r->now;

@@ -39,8 +39,9 @@ out:
 /* Array "plan": form, widths, Q, M, evaluations, restarts, jitter. */
 enum { PLAN = KN_CONV_NUMBERS };
 
-/* Writes or reads and checks the options of the fit. */
-static kn_status plan_array(kn_convolved *own, kn_arrays *a)
+/* Writes the options of the fit as the array "plan" of the model file, or reads and checks them
+ * (a->bad). */
+static kn_status visit_plan(kn_convolved *own, kn_arrays *a)
 {
     kn_status status;
     kn_conv_plan *plan = &own->spec.plan;
@@ -71,7 +72,7 @@ out:
     return status;
 }
 
-/* Are all n indices at least `lowest` and less than `below`? */
+/* Returns true if all n indices are at least `lowest` and less than `below`. */
 static bool are_indices_within(const ptrdiff_t *index, ptrdiff_t n, ptrdiff_t lowest,
                                ptrdiff_t below)
 {
@@ -81,8 +82,9 @@ static bool are_indices_within(const ptrdiff_t *index, ptrdiff_t n, ptrdiff_t lo
     return true;
 }
 
-/* Writes, or reads and checks, the columns of fixed effects and smoothing. */
-static kn_status column_arrays(kn_gp *gp, kn_conv_spec *s, kn_arrays *a)
+/* Writes to the model file, or reads and checks, which columns of the design have fixed effects
+ * and which are smoothed over. */
+static kn_status visit_columns(kn_gp *gp, kn_conv_spec *s, kn_arrays *a)
 {
     kn_status status;
     ptrdiff_t blocks = s->columns.n;
@@ -99,8 +101,9 @@ out:
     return status;
 }
 
-/* Visits the arrays of the fixed effects in the model file. */
-static kn_status fixed_arrays(kn_gp *gp, const kn_conv_spec *s, kn_fixed *f, kn_arrays *a)
+/* Visits the arrays of the fixed effects *f in the model file: writes them, or reads them with
+ * the sizes of s. */
+static kn_status visit_fixed_effects(kn_gp *gp, const kn_conv_spec *s, kn_fixed *f, kn_arrays *a)
 {
     kn_status status;
     ptrdiff_t n = s->columns.n;
@@ -114,8 +117,10 @@ out:
     return status;
 }
 
-/* Writes or reads the parameters and the posterior of the processes. */
-static kn_status process_arrays(kn_gp *gp, const kn_conv_plan *plan, kn_conv_model *m, kn_arrays *a)
+/* Visits parameters and posterior of the processes in the model file: writes them, or reads and
+ * checks them (a->bad). */
+static kn_status visit_processes(kn_gp *gp, const kn_conv_plan *plan, kn_conv_model *m,
+                                 kn_arrays *a)
 {
     kn_status status;
     kn_conv *c = &m->c;
@@ -144,8 +149,9 @@ out:
     return status;
 }
 
-/* Returns true if B is the identity, as with {on=responses}. */
-static bool on_responses(const kn_gp *gp)
+/* Returns true if the tasks are the responses themselves: gp->B is the identity, as with
+ * {on=responses}. */
+static bool is_on_responses(const kn_gp *gp)
 {
     for (ptrdiff_t j = 0; j < gp->P; j++)
         if (gp->P != gp->T || kn_at(gp->B, j, j) != 1)
@@ -159,7 +165,7 @@ void kn_convolved_describe(const kn_gp *gp, char *line, size_t size)
     static const char *const value[] = {"the bound", "that of PITC", "exact"};
     const kn_convolved *own = gp->own;
     const kn_conv_plan *plan = &own->spec.plan;
-    const char *tasks = on_responses(gp) ? "response" : "component";
+    const char *tasks = is_on_responses(gp) ? "response" : "component";
     char inducing[64] = "dense";
     if (plan->how != KN_INDUCING_NONE)
         snprintf(inducing, sizeof inducing, "%td inducing inputs of each, by %s", own->model.Z.rows,
@@ -169,7 +175,7 @@ void kn_convolved_describe(const kn_gp *gp, char *line, size_t size)
              "log-likelihood: %s, %sgiven the linear effects",
              plan->Q, inducing, plan->widths == KN_WIDTHS_SHARED ? "shared" : "of each ",
              plan->widths == KN_WIDTHS_SHARED ? "" : tasks, tasks, value[plan->how],
-             on_responses(gp) ? "" : "of the components alone, ");
+             is_on_responses(gp) ? "" : "of the components alone, ");
 }
 
 kn_status kn_convolved_arrays(kn_gp *gp, kn_arrays *a)
@@ -178,10 +184,10 @@ kn_status kn_convolved_arrays(kn_gp *gp, kn_arrays *a)
     if (a->reading)
         KN_TRY(kn_convolved_allocate(a->ctx, gp));
     kn_convolved *own = gp->own;
-    KN_TRY(plan_array(own, a));
-    KN_TRY(column_arrays(gp, &own->spec, a));
-    KN_TRY(fixed_arrays(gp, &own->spec, &own->model.fixed, a));
-    KN_TRY(process_arrays(gp, &own->spec.plan, &own->model, a));
+    KN_TRY(visit_plan(own, a));
+    KN_TRY(visit_columns(gp, &own->spec, a));
+    KN_TRY(visit_fixed_effects(gp, &own->spec, &own->model.fixed, a));
+    KN_TRY(visit_processes(gp, &own->spec.plan, &own->model, a));
     KN_TRY(a->mat(a, "B", gp->T, gp->P, &gp->B));
     if (a->reading ? a->has(a, "slope") : gp->slope != NULL)
         KN_TRY(a->doubles(a, "slope", gp->T, KN_NOT_NEGATIVE, &gp->slope));

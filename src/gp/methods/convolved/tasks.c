@@ -13,7 +13,9 @@
 
 /* ---- columns ---- */
 
-/* Chooses the continuous covariates and checks their number. */
+/* Chooses the continuous covariates to smooth over, all or those of {smooth}, into s->smooth
+ * (columns of the design); KN_ERR_ARGUMENT or KN_ERR_DATA if there is none, one is a category,
+ * or there are more than KN_CONV_SMOOTH. */
 static kn_status find_smooth(kn_ctx *ctx, const kn_gp_options *o, kn_conv_spec *s)
 {
     kn_status status;
@@ -94,8 +96,9 @@ typedef struct loadings {
     double total; /* |Y - 1 mu'|^2 */
 } loadings;
 
-/* Visits a block: loadings Y'US and the total variation. */
-static kn_status loadings_block(kn_ctx *ctx, void *self, kn_block *b)
+/* Block visitor (self: loadings): loadings Y'US of the block's responses (rows of B, T x P), and
+ * their variation about the means mu, added to the total. */
+static kn_status compute_loadings_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     loadings *l = self;
     kn_gemm(ctx, 1, KN_T, b->y, KN_N, l->US, 0, kn_sub(l->B, b->first, 0, b->count, l->B.cols));
@@ -132,7 +135,7 @@ kn_status kn_conv_fold_tasks(kn_ctx *ctx, const kn_refit *r, kn_mat *Z, kn_fold_
     KN_TRY(kn_mat_new(ctx, r->gp->T, f.US.cols, &part->B));
     loadings l = {f.US, part->B, r->mu, 0};
     KN_TRY(kn_block_loop_run(ctx, &(kn_block_loop){.Y = r->Y},
-                             &(kn_visitor){&l, KN_BLOCK_Y, NULL, loadings_block, NULL}, 1));
+                             &(kn_visitor){&l, KN_BLOCK_Y, NULL, compute_loadings_block, NULL}, 1));
     total = l.total;
 out:
     if (status == KN_OK) {
@@ -160,7 +163,8 @@ void kn_conv_finalise(kn_problem_size *s)
         s->P = kn_components_max(s->N, s->T, s->N);
 }
 
-static kn_conv_plan plan_of(const kn_problem_size *s)
+/* Returns the options of the processes that the sizes s imply for a memory plan. */
+static kn_conv_plan make_plan(const kn_problem_size *s)
 {
     return (kn_conv_plan){.how = (kn_inducing)s->inducing,
                           .widths = (kn_widths)s->widths,
@@ -168,16 +172,19 @@ static kn_conv_plan plan_of(const kn_problem_size *s)
                           .M = s->points > 0 ? s->points : 10};
 }
 
-static kn_conv_sizes sizes_of(const kn_problem_size *s, ptrdiff_t N)
+/* Returns the sizes of a model of N participants for the memory plans, taking every column of
+ * the design as a fixed effect. */
+static kn_conv_sizes make_sizes(const kn_problem_size *s, ptrdiff_t N)
 {
     return (kn_conv_sizes){.N = N, .P = s->P, .k = s->F, .F = kn_min_size(s->F, KN_CONV_SMOOTH)};
 }
 
-/* Memory plan of a fold with n training and h held-out rows; keeps its prediction. */
-static void fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h)
+/* Predicts in plan r the memory of refitting and predicting a fold with n training and h
+ * held-out rows: its prediction stays in the plan, the fit only raises the peak. */
+static void need_fold(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h)
 {
     kn_problem_size f = *s;
-    kn_conv_plan plan = plan_of(s);
+    kn_conv_plan plan = make_plan(s);
     kn_mem_usage begin = r->now;
     f.N = n;
     kn_refit_need(r, s, n, h);
@@ -195,9 +202,9 @@ static void fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptr
         kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->P);
         kn_block_loop_need(r, n, kn_block_loop_width(0, s->T), KN_BLOCK_Y);
     }
-    kn_conv_model_need(r, &plan, sizes_of(s, n));
+    kn_conv_model_need(r, &plan, make_sizes(s, n));
     kn_plan_alloc_d(r, KN_NEED_WORK, h, (s->sites > 0 ? 4 : 2) * s->P);
-    kn_conv_predict_need(r, &plan, sizes_of(s, n), h);
+    kn_conv_predict_need(r, &plan, make_sizes(s, n), h);
     kn_plan_free_to(r, begin);
     kn_plan_alloc_d(r, KN_NEED_WORK, s->T + s->P, 1);
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 1); /* rows */
@@ -210,7 +217,7 @@ static void fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptr
 
 void kn_conv_fit_need(kn_mem_plan *r, const kn_problem_size *s)
 {
-    kn_conv_plan plan = plan_of(s);
+    kn_conv_plan plan = make_plan(s);
     kn_mem_usage begin = r->now, gram, made;
     kn_plan_stage(r, "gram");
     if (!s->given_basis)
@@ -228,7 +235,7 @@ void kn_conv_fit_need(kn_mem_plan *r, const kn_problem_size *s)
         kn_basis_need(r, s);
     made = r->now;
     kn_plan_stage(r, "search");
-    kn_conv_model_need(r, &plan, sizes_of(s, s->N));
+    kn_conv_model_need(r, &plan, make_sizes(s, s->N));
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->F);
     kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1);
     kn_plan_free(r, gram, made);
@@ -239,24 +246,24 @@ void kn_conv_fit_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_alloc_d(r, KN_NEED_WORK, s->folds > 0 ? s->N : 0, 2);
     for (int k = 0; k < s->folds; k++) {
         ptrdiff_t h = (s->N + s->folds - 1 - k) / s->folds;
-        fold_need(r, s, s->N - h, h);
+        need_fold(r, s, s->N - h, h);
     }
     kn_plan_free(r, begin, gram);
 }
 
 void kn_conv_maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
-    kn_conv_plan plan = plan_of(s);
+    kn_conv_plan plan = make_plan(s);
     ptrdiff_t N = s->scoring ? s->train : s->N;
     kn_plan_alloc_d(r, KN_NEED_WORK, n, 2 * s->P);
     if (kind == KN_MAPS_LOO) {
         kn_mem_usage mark = r->now;
         kn_plan_alloc_d(r, KN_NEED_WORK, N, s->P);
         kn_project_need(r, N, s->T, s->P);
-        kn_conv_loo_need(r, &plan, sizes_of(s, N));
+        kn_conv_loo_need(r, &plan, make_sizes(s, N));
         kn_plan_free_to(r, mark);
     } else {
-        kn_conv_predict_need(r, &plan, sizes_of(s, N), n);
+        kn_conv_predict_need(r, &plan, make_sizes(s, N), n);
     }
 }
 

@@ -40,7 +40,8 @@ static void work_clear(work *k)
     kn_mat_clear(&k->r);
 }
 
-/* Allocates the work space of N participants and m inducing values; dK only for a gradient. */
+/* Allocates the work space of the bound for N participants and m inducing values; dK (N x m)
+ * only for a gradient. The caller clears k, also after an error. */
 static kn_status work_new(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t m, bool gradient, work *k)
 {
     kn_status status;
@@ -60,7 +61,9 @@ out:
     return status;
 }
 
-/* Computes Bm and b, the sums over tasks. */
+/* Computes the sums over tasks, in the coordinates whitened by L_u (Cholesky factor of K_uu): Bm
+ * = L_u^-1 (sum_t K_t'K_t/s2_t) L_u^-T (m x m) and b = L_u^-1 sum_t K_t'y_t/s2_t (m). 2 N m^2 T
+ * flops. */
 static kn_status sum_tasks(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, work *k)
 {
     kn_status status;
@@ -80,7 +83,8 @@ out:
     return status;
 }
 
-/* Factors I + Bm and computes w, a, H and E. */
+/* Factors I + Bm = LL' (k->La) and computes w = (I + Bm)^-1 b, the weights a = L_u^-T w, H = (I
+ * + Bm)^-1, and E = L_u^-T (I - H) L_u^-1 (m x m), from which variances follow. */
 static kn_status factor_precision(kn_ctx *ctx, work *k)
 {
     kn_status status;
@@ -104,7 +108,7 @@ out:
     return status;
 }
 
-/* Returns the bound from the sums and factors in *k. */
+/* Returns the variational lower bound of the log likelihood from the sums and factors in *k. */
 static double compute_bound(const kn_conv *c, const kn_conv_data *d, const work *k)
 {
     double N = (double)d->Y.rows, sum = kn_conv_log_det(k->La);
@@ -116,9 +120,10 @@ static double compute_bound(const kn_conv *c, const kn_conv_data *d, const work 
     return -0.5 * sum;
 }
 
-/* dK_t = [(y_t - K_t a) a' + K_t E]/s2_t */
-static kn_status task_gradients(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, work *k,
-                                kn_conv *g)
+/* Adds to *g the derivatives of the bound by the parameters of each task t, by dK_t = [(y_t -
+ * K_t a) a' + K_t E]/s2_t (N x m). KN_ERR_CANCELLED between tasks. */
+static kn_status add_task_gradients(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, work *k,
+                                    kn_conv *g)
 {
     kn_status status = KN_OK;
     double N = (double)d->Y.rows;
@@ -142,9 +147,10 @@ out:
     return status;
 }
 
-/* dK_uu = 1/2 L_u^-T [I - (I+Bm)^-1 - ww' - Bm] L_u^-1 */
-static void inducing_gradient(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, work *k,
-                              kn_conv *g)
+/* Adds to *g the derivatives of the bound by ln nu through K_uu: dK_uu = 1/2 L_u^-T [I -
+ * (I+Bm)^-1 - ww' - Bm] L_u^-1 (m x m). Overwrites k->Bm. */
+static void add_inducing_gradient(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, work *k,
+                                  kn_conv *g)
 {
     ptrdiff_t m = k->Bm.rows;
     for (ptrdiff_t j = 0; j < m; j++)
@@ -156,7 +162,8 @@ static void inducing_gradient(kn_ctx *ctx, const kn_conv *c, const kn_conv_data 
     kn_conv_inducing_gradient(c, d->uu, k->Bm, g);
 }
 
-/* Implements kn_conv_form.value; the posterior has a and E. */
+/* Implements kn_conv_form.value: the collapsed variational bound; optionally its gradient and
+ * the posterior, which has a and E. */
 static kn_status evaluate_bound(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d, double *value,
                                 kn_conv *g, kn_conv_posterior *p)
 {
@@ -167,8 +174,8 @@ static kn_status evaluate_bound(kn_ctx *ctx, const kn_conv *c, const kn_conv_dat
     KN_TRY(factor_precision(ctx, &k));
     *value = compute_bound(c, d, &k);
     if (g) {
-        KN_TRY(task_gradients(ctx, c, d, &k, g));
-        inducing_gradient(ctx, c, d, &k, g);
+        KN_TRY(add_task_gradients(ctx, c, d, &k, g));
+        add_inducing_gradient(ctx, c, d, &k, g);
     }
     if (p) {
         p->a = k.a;
@@ -180,7 +187,8 @@ out:
     return status;
 }
 
-/* Implements kn_conv_form.predict; the training data are not needed. */
+/* Implements kn_conv_form.predict: mean = K* a, var = k_t - diag(K* E K*') for each task; the
+ * training data d are not needed. */
 static kn_status predict_bound(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
                                const kn_conv_posterior *p, const kn_conv_query *query)
 {
@@ -215,7 +223,8 @@ typedef struct loo_work {
     kn_mat row;  /* 1 x m */
 } loo_work;
 
-/* Residual and variance of all tasks of participant n without its own values: m^3 flops. */
+/* Computes residual and variance (row n, T columns) of all tasks of participant n when its own
+ * values are held out, from sums and factors in *k: m^3 flops. */
 static kn_status loo_participant(kn_ctx *ctx, const work *k, const kn_conv_data *d, loo_work *l,
                                  ptrdiff_t n, kn_mat residual, kn_mat var)
 {
@@ -252,7 +261,7 @@ out:
     return status;
 }
 
-/* Implements kn_conv_form.loo: m^3 flops per participant. */
+/* Implements kn_conv_form.loo: residuals and variances (N x T), m^3 flops per participant. */
 static kn_status loo_bound(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
                            const kn_conv_posterior *p, kn_mat residual, kn_mat var)
 {
@@ -282,6 +291,8 @@ out:
     return status;
 }
 
+/* Adds the work space of the bound to the memory plan: N participants, m inducing values and
+ * `tall` N x m matrices. */
 static void need_work(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t m, ptrdiff_t tall)
 {
     kn_plan_alloc_d(r, KN_NEED_SAMPLES, N, tall * m + 1);
@@ -290,6 +301,8 @@ static void need_work(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t m, ptrdiff_t tall)
     kn_plan_alloc_d(r, KN_NEED_WORK, m, 3);
 }
 
+/* Implements kn_conv_form.need_value of the bound, which predicts its memory in plan r; only the
+ * peak rises. */
 static void need_value(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 {
     kn_mem_usage mark = r->now;
@@ -298,6 +311,8 @@ static void need_value(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
     kn_plan_free_to(r, mark);
 }
 
+/* Implements kn_conv_form.need_predict of the bound, which predicts its memory in plan r for n
+ * new participants; only the peak rises. */
 static void need_predict(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, ptrdiff_t n)
 {
     kn_mem_usage mark = r->now;
@@ -306,6 +321,8 @@ static void need_predict(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m, 
     kn_plan_free_to(r, mark);
 }
 
+/* Implements kn_conv_form.need_loo of the bound, which predicts its memory in plan r; only the
+ * peak rises. */
 static void need_loo(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t m)
 {
     kn_mem_usage mark = r->now;

@@ -22,25 +22,27 @@
 
 enum { MAX_DENSE = 10000 };
 
-/* Measured on two cores: dsyevd 0.085 ns T^3, three products of 2 T^3 flops at 113 GF/s.
- */
-static double dense_seconds(double T)
+/* Returns the estimated seconds per evaluation with T responses and a dense task covariance.
+ * Measured on two cores: dsyevd 0.085 ns T^3, three products of 2 T^3 flops at 113 GF/s. */
+static double estimate_seconds(double T)
 {
     return (0.085e-9 + 6 / 113e9) * T * T * T;
 }
 
-/* Statistics of pairs (two), U_D, two work matrices, dsyevd's two: T x T doubles. */
-static double dense_gigabytes(double T)
+/* Returns the memory in GB of a dense task covariance of T responses: statistics of pairs (two),
+ * U_D, two work matrices, dsyevd's two, T x T doubles each. */
+static double estimate_gigabytes(double T)
 {
     return 7 * 8e-9 * T * T;
 }
 
-/* Refuses, or announces, a T x T eigenproblem, with its memory and time. */
+/* Returns KN_ERR_ARGUMENT for a T x T eigenproblem with T > MAX_DENSE, naming memory and time;
+ * announces them if an evaluation takes longer than a second. */
 static kn_status check_dense(kn_ctx *ctx, const kn_cov *task, ptrdiff_t T)
 {
     char text[128];
     kn_cov_text(task, text, sizeof text);
-    double GB = dense_gigabytes((double)T), s = dense_seconds((double)T);
+    double GB = estimate_gigabytes((double)T), s = estimate_seconds((double)T);
     if (T > MAX_DENSE)
         return kn_fail(
             ctx, KN_ERR_ARGUMENT,
@@ -53,7 +55,8 @@ static kn_status check_dense(kn_ctx *ctx, const kn_cov *task, ptrdiff_t T)
     return KN_OK;
 }
 
-/* All principal components, which span Y. */
+/* Fills *basis with all principal components of Y, which span it, and *gram with the Gram matrix
+ * they come from. Collective. */
 static kn_status span_responses(kn_ctx *ctx, const kn_responses *Y, kn_gram *gram, kn_basis *basis)
 {
     kn_status status;
@@ -63,7 +66,8 @@ out:
     return status;
 }
 
-/* B = I: Z = Y; B itself is not allocated, U_D takes its place. */
+/* Fills *basis for B = I: Z = Y (N x T, copied); B itself is not allocated, the eigenvectors of
+ * the task covariance take its place. KN_ERR_ARGUMENT if T is too large. */
 static kn_status make_identity(kn_ctx *ctx, const kn_cov *task, const kn_responses *Y,
                                kn_basis *basis)
 {
@@ -76,8 +80,8 @@ out:
     return status;
 }
 
-/* The fit: all principal components (spectral task kernel) or the responses themselves (dense),
- * search, cross-validation. */
+/* Implements kn_method.fit: all principal components (spectral task kernel) or the responses
+ * themselves (dense task kernel), search, cross-validation. [METHOD 1c] */
 static kn_status fit_kronprod(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
@@ -125,7 +129,8 @@ out:
     return status;
 }
 
-/* Implements kn_method.need.settle: P is T, or the rank of Y for a spectral task covariance. */
+/* Implements kn_method.need.settle, which sets the sizes that the options leave open to a memory
+ * plan: s->P is T for a dense task covariance, else min(N, T), the bound of the rank of Y. */
 static void need_settle(kn_problem_size *s)
 {
     s->iso = true;
@@ -133,7 +138,8 @@ static void need_settle(kn_problem_size *s)
     s->given_basis = s->rotated; /* the identity, which folds do not recompute */
 }
 
-/* Implements kn_method.need.fit; keeps basis and components. */
+/* Implements kn_method.need.fit, which predicts in plan r the memory of a fit: basis, components
+ * and cross-validated maps stay in the plan. */
 static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_mem_usage begin = r->now, gram;
@@ -160,18 +166,12 @@ static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_free(r, begin, gram);
 }
 
-/* Implements kn_method.known_noise: the noise of every response is s2. */
+/* Implements kn_method.known_noise: the noise variance of every response is s2; returns true. */
 static bool known_noise(kn_gp *gp)
 {
     for (ptrdiff_t j = 0; j < gp->T; j++)
         gp->noise[j] = gp->s2;
     return true;
-}
-
-static ptrdiff_t batch_kronprod(const kn_gp *gp)
-{
-    (void)gp;
-    return 1;
 }
 
 const kn_method kn_method_kronprod = {
@@ -195,6 +195,5 @@ const kn_method kn_method_kronprod = {
     .group_noise_proportion = kn_components_group_proportion,
     .arrays = kn_components_arrays,
     .bytes = kn_components_bytes,
-    .batch = batch_kronprod,
     .need = {need_settle, need_fit, kn_components_maps_need, kn_components_block_need},
 };

@@ -26,9 +26,10 @@ void kn_kronsum_fit_clear(kn_kronsum_fit *f)
     *f = (kn_kronsum_fit){0};
 }
 
-/* Sets C0 = B diag(c) B', S0 = B diag(d (1 + gamma)/(1 + tau)) B' + s2/(1 + tau) (I - BB') at the
- * leading P principal components, so that the noise of a new group equals that of structured noise
- * [METHOD 1b]. */
+/* Computes the signal and noise covariance of the structured model with problem->P components,
+ * to which C and S are shrunk: C0 = B diag(c) B', S0 = B diag(d (1 + gamma)/(1 + tau)) B' +
+ * s2/(1 + tau) (I - BB') (T x T), so that the noise of a new group equals that of structured
+ * noise [METHOD 1b]. cov: Y'Y/N. */
 static kn_status compute_structured(kn_ctx *ctx, const kn_kronsum_problem *problem, kn_mat cov,
                                     kn_mat C0, kn_mat S0)
 {
@@ -76,7 +77,8 @@ out:
     return status;
 }
 
-static double mean_diagonal(kn_mat M)
+/* Returns the mean of the diagonal of M. */
+static double average_diagonal(kn_mat M)
 {
     double sum = 0;
     for (ptrdiff_t j = 0; j < M.cols; j++)
@@ -95,7 +97,7 @@ kn_status kn_kronsum_fit_new(kn_ctx *ctx, const kn_kronsum_problem *problem, kn_
         KN_TRY(kn_mat_new(ctx, T, T, square[i]));
     kn_syrk(ctx, 1 / (double)problem->Y.rows, KN_T, problem->Y, 0, out->cov);
     kn_mirror(out->cov);
-    out->floor = FLOOR * (1 - SIGNAL) * mean_diagonal(out->cov);
+    out->floor = FLOOR * (1 - SIGNAL) * average_diagonal(out->cov);
     KN_TRY(kn_kronsum_new(ctx, T, out->side.A.rows, &out->k));
     KN_TRY(compute_structured(ctx, problem, out->cov, out->C0, out->S0));
     KN_TRY(kn_kronsum_floor(ctx, out->S0, out->floor, out->k.one, &out->floored));
@@ -127,7 +129,8 @@ void kn_kronsum_fit_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_kronsum_learn_need(r, T, s->M, s->M < s->N);
 }
 
-/* Moves the decomposition to the components when tau is final. */
+/* Moves the decomposition of R0 (covariance between participants) from the sample side to
+ * f->latent, unless it is there already; tau is final then. */
 static kn_status move_decomposition(kn_ctx *ctx, kn_kronsum_fit *f)
 {
     if (f->latent.n_cells > 0)
@@ -147,7 +150,8 @@ static void set_start(const kn_kronsum_fit *f)
         }
 }
 
-/* Evaluates likelihood and components at f->C and f->S. */
+/* Evaluates likelihood and components at the given f->C and f->S: sets k, learned.lml and
+ * latent. */
 static kn_status evaluate_covariances(kn_ctx *ctx, kn_kronsum_fit *f)
 {
     kn_status status;
@@ -180,8 +184,8 @@ kn_status kn_kronsum_fit_learn(kn_ctx *ctx, kn_kronsum_fit *f, double nu)
     set_start(f);
     if (nu > 0) { /* the prior has no density at a singular C0 or C */
         KN_TRY(kn_mat_copy(ctx, f->C0, &C0));
-        KN_TRY(kn_kronsum_floor(ctx, C0, FLOOR_C0 * mean_diagonal(f->cov), f->k.one, &ignored));
-        KN_TRY(kn_kronsum_floor(ctx, f->C, FLOOR * mean_diagonal(f->cov), f->k.one, &ignored));
+        KN_TRY(kn_kronsum_floor(ctx, C0, FLOOR_C0 * average_diagonal(f->cov), f->k.one, &ignored));
+        KN_TRY(kn_kronsum_floor(ctx, f->C, FLOOR * average_diagonal(f->cov), f->k.one, &ignored));
         how.prior.C0 = C0;
     }
     KN_TRY(
@@ -199,7 +203,8 @@ typedef struct tau_search {
     kn_mat S; /* (1 + tau) S: the noise covariance of one participant, fixed */
 } tau_search;
 
-/* LML and its derivative by ln tau, at S/(1 + tau). */
+/* Objective of the search for tau (self: tau_search): log likelihood and its derivative by ln
+ * tau = x[0], at the fixed C and at the noise S/(1 + tau). */
 static kn_status evaluate_tau(void *self, kn_ctx *ctx, const double *x, double *value, double *grad)
 {
     kn_status status;
@@ -225,7 +230,8 @@ out:
 enum { TAU_ROUNDS = 10, TAU_EM = 20 };
 static const double MIN_TAU = 1e-4, MAX_TAU = 1e4, SAME_TAU = 0.01;
 
-/* EM steps at the current tau of the side. */
+/* Runs TAU_EM steps of EM, without prior, at the current tau, from f->C and f->S, which are
+ * overwritten. KN_ERR_CANCELLED between steps. */
 static kn_status run_em_steps(kn_ctx *ctx, kn_kronsum_fit *f)
 {
     kn_status status = KN_OK;

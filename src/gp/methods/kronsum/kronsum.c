@@ -24,20 +24,22 @@
 
 enum { MAX_COUNT = 1500 }; /* responses */
 
-/* Measured on two cores: dsyevd 0.085 ns T^3; about 20 T^3 flops of products and solves and 6 m T^2
- * at 113 GF/s. */
-static double step_seconds(double T, double m)
+/* Returns the estimated seconds of one EM or L-BFGS step for T responses and m directions.
+ * Measured on two cores: dsyevd 0.085 ns T^3; about 20 T^3 flops of products and solves and 6 m
+ * T^2 at 113 GF/s. */
+static double estimate_seconds(double T, double m)
 {
     return 0.085e-9 * T * T * T + (20 * T + 6 * m) * T * T / 113e9;
 }
 
-/* T x T doubles of two likelihoods and of the optimiser. */
+/* Returns the estimated memory in GB: T x T doubles of two likelihoods and of the optimiser, and
+ * three N x T. */
 static double estimate_gigabytes(double N, double T)
 {
     return 8e-9 * (50 * T * T + 3 * N * T);
 }
 
-/* Fails with KN_ERR_ARGUMENT unless T < N and T <= MAX_COUNT. Implements kn_method.admits. */
+/* Implements kn_method.admits: KN_ERR_ARGUMENT unless T < N and T <= MAX_COUNT responses. */
 static kn_status check_admissible(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T)
 {
     if (T >= N || T > MAX_COUNT)
@@ -49,7 +51,8 @@ static kn_status check_admissible(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T)
     return KN_OK;
 }
 
-/* Refuses sizes that are too large, and logs the expected time and memory. */
+/* Refuses sizes that are too large (check_admissible), else logs expected memory and time of all
+ * fits. */
 static kn_status check_size(kn_ctx *ctx, const kn_fit_problem *p)
 {
     ptrdiff_t N = p->Y.N, T = p->Y.T;
@@ -58,7 +61,7 @@ static kn_status check_size(kn_ctx *ctx, const kn_fit_problem *p)
     if (status != KN_OK)
         return status;
     int fits = 1 + p->options->folds + (chosen ? KN_SHRINKAGE_FOLDS * (KN_KRONSUM_NUS - 1) : 0);
-    double seconds = step_seconds((double)T, (double)N);
+    double seconds = estimate_seconds((double)T, (double)N);
     kn_log(ctx, KN_LOG_INFO,
            "two full covariances of %td responses: %.1f MB, %d fits of some hundred steps, about "
            "%.2g s per fit",
@@ -68,7 +71,8 @@ static kn_status check_size(kn_ctx *ctx, const kn_fit_problem *p)
 
 /* ---- before C and S ------------------------------------------------------------------ */
 
-/* Pilot fit of R0 for large N: principal components from the T x T matrix Y'Y. */
+/* Pilot search for R0 with many participants: coordinates in principal components from the T x T
+ * matrix Y'Y. Y: N x T, centred. Result in *found. */
 static kn_status pilot_without_gram(kn_ctx *ctx, kn_fit_problem *p, kn_mat Y, kn_fit_info *info,
                                     kn_search_result *found)
 {
@@ -90,8 +94,9 @@ out:
     return status;
 }
 
-/* Finds R0, which is fixed from here on, and the number of components of the structured model:
- * chosen by held-out loss, for N > KN_MANY that of the pilot fit. */
+/* Finds R0 (covariance between participants), which is fixed from here on, by a pilot search
+ * (result in *found), and *P, the number of components of the structured model: chosen by
+ * held-out loss; for N > KN_MANY that of the pilot. Y: N x T. */
 static kn_status find_R0(kn_ctx *ctx, kn_fit_problem *p, kn_mat Y, kn_fit_info *info,
                          kn_search_result *found, ptrdiff_t *P)
 {
@@ -114,7 +119,8 @@ out:
     return status;
 }
 
-/* Finds tau from all participants. */
+/* Sets problem->tau, the ratio of group noise to noise, by maximum likelihood over all
+ * participants; without groups does nothing. */
 static kn_status find_tau(kn_ctx *ctx, kn_kronsum_problem *problem)
 {
     kn_status status = KN_OK;
@@ -128,7 +134,8 @@ out:
     return status;
 }
 
-/* Sets the shrinkage as given, or chooses it by held-out density. */
+/* Sets the shrinkage *nu of C and S to the structured model as the option gives it, or chooses
+ * it by held-out density. */
 static kn_status find_nu(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_problem *problem,
                          double *nu)
 {
@@ -142,8 +149,9 @@ static kn_status find_nu(kn_ctx *ctx, const kn_fit_problem *p, const kn_kronsum_
 
 /* ---- fit ----------------------------------------------------------------------------- */
 
-/* Finds tau, nu, C and S. Cancelled before C and S are learned, there is no model; later, the best
- * point so far is kept. */
+/* Finds tau, nu, C and S in this order, for all participants: sets o->nu and *f. Cancelled
+ * before C and S are learned, there is no model; later, the best point so far is kept. Warns if
+ * S is nearly singular. */
 static kn_status search_covariances(kn_ctx *ctx, const kn_fit_problem *p,
                                     kn_kronsum_problem *problem, kn_kronsum_state *o,
                                     kn_kronsum_fit *f)
@@ -164,8 +172,8 @@ out:
     return status;
 }
 
-/* Records the learned point in *info and adds to its evaluation counts, which must be initialised.
- */
+/* Records the learned point in *info and adds to its evaluation counts, which must be
+ * initialised. */
 static void record_fit(const kn_gp *gp, const kn_kronsum_fit *f, const kn_search_result *found,
                        kn_fit_info *info)
 {
@@ -182,7 +190,8 @@ static void record_fit(const kn_gp *gp, const kn_kronsum_fit *f, const kn_search
         kn_cov_rho_length(&gp->spec.sample, &found->at, &info->rho, &info->length);
 }
 
-/* Moves the fit to the model. */
+/* Gives gp its loadings B = Q and W (T x T, copied), allocates gp->noise (T) and moves the
+ * components from f->latent. */
 static kn_status assemble_model(kn_ctx *ctx, kn_kronsum_fit *f, kn_gp *gp)
 {
     kn_status status;
@@ -195,7 +204,8 @@ out:
     return status;
 }
 
-/* The fit: R0 and P, then tau, nu, C and S, then cross-validation. */
+/* Implements kn_method.fit: R0 and P by a pilot, then tau, nu, C and S, then cross-validation.
+ * [METHOD 1g] */
 static kn_status fit_kronsum(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
@@ -250,7 +260,8 @@ out:
 
 /* ---- folds --------------------------------------------------------------------------- */
 
-/* Learns C and S of a fold at fixed R0, tau and shrinkage. */
+/* Learns C and S of a fold at fixed R0 (covariance between participants), tau and shrinkage, and
+ * predicts its held-out rows, for kn_refit_cv: sets mean, var (h x T) and loadings of the part. */
 static kn_status refit_fold(kn_ctx *ctx, const kn_refit *r, kn_fold_prediction *part,
                             double *clamped)
 {
@@ -291,20 +302,15 @@ out:
     return status;
 }
 
-/* Implements kn_method.cv. */
+/* Implements kn_method.cv: every fold is refitted. */
 static kn_status cv_kronsum(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
                             kn_gp_maps *out)
 {
     return kn_refit_cv(ctx, gp, problem, refit_fold, out);
 }
 
-static ptrdiff_t batch_kronsum(const kn_gp *gp)
-{
-    (void)gp;
-    return 1;
-}
-
-/* W = S^-1 Q, S = Q Q' */
+/* Computes *W = S^-1 Q (T x T, owned by the caller) and *log_det = ln|S| for S = Q Q'.
+ * KN_ERR_NUMERIC if S is not positive definite. */
 static kn_status compute_coordinates(kn_ctx *ctx, kn_mat Q, kn_mat *W, double *log_det)
 {
     kn_status status;
@@ -391,7 +397,6 @@ const kn_method kn_method_kronsum = {
     .arrays = kn_kronsum_arrays,
     .clear = kn_kronsum_state_clear,
     .bytes = kn_kronsum_bytes,
-    .batch = batch_kronsum,
     .describe = kn_kronsum_describe,
     .need = {kn_kronsum_finalise, kn_kronsum_need_fit, kn_components_maps_need,
              kn_components_block_need},

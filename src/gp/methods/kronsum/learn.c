@@ -17,7 +17,8 @@
 /* Nats per number of Y that a step must gain. */
 static const double TOLERANCE = 1e-7;
 
-/* Returns why no further evaluation is allowed, or -1. */
+/* Returns why no further evaluation is allowed after `evals` of them (KN_STOP_CANCELLED,
+ * _MAX_EVALS or _MAX_SECONDS), or -1. */
 static int find_stop(const kn_ctx *ctx, const kn_limits *limits, int evals)
 {
     if (kn_cancelled(ctx))
@@ -29,7 +30,9 @@ static int find_stop(const kn_ctx *ctx, const kn_limits *limits, int evals)
     return -1;
 }
 
-/* EM. C, S and k are left at the same point, the last one evaluated. */
+/* Runs EM for C and S from the point *at until a step gains too little or a limit is reached. C,
+ * S and k are left at the same point, the last one evaluated; *out records objective, steps and
+ * reason of the stop, *limits what is left. */
 static kn_status run_em(kn_ctx *ctx, const kn_kronsum_data *data, const kn_kronsum_learning *how,
                         kn_limits *limits, const kn_kronsum_point *at, kn_kronsum_learned *out)
 {
@@ -83,7 +86,7 @@ static void whitened_clear(whitened *w)
         kn_mat_clear(m[i]);
 }
 
-/* Allocates and computes out = W'M W; work T x T. */
+/* Allocates and computes *out = W'M W (T x T, owned by the caller); work: T x T. */
 static kn_status new_rotated(kn_ctx *ctx, kn_mat W, kn_mat M, kn_mat work, kn_mat *out)
 {
     kn_status status = kn_mat_new(ctx, M.rows, M.cols, out);
@@ -94,7 +97,8 @@ static kn_status new_rotated(kn_ctx *ctx, kn_mat W, kn_mat M, kn_mat work, kn_ma
     return KN_OK;
 }
 
-/* Computes the data and the prior in the coordinates of the end of EM, and allocates work space. */
+/* Prepares L-BFGS: data and prior in the coordinates W of the end of EM, in which C is diagonal
+ * and S = I, and work space. The caller clears w, also after an error. */
 static kn_status whitened_new(kn_ctx *ctx, const kn_kronsum_data *data,
                               const kn_kronsum_learning *how, kn_kronsum *k, whitened *w)
 {
@@ -127,9 +131,10 @@ out:
     return status;
 }
 
-/* Order of the parameters: upper triangle of X by rows, lower triangle of Z by columns. The largest
- * c is the last: its column of X is complete, so that the range of a rank-one C can rotate. With a
- * lower triangle it could not, and the search would stop where the likelihood still increases. */
+/* Reads the factors X and Z (T x T) of C and S from the parameter vector x (T (T + 1)): upper
+ * triangle of X by rows, lower triangle of Z by columns. The largest c is the last: its column
+ * of X is complete, so that the range of a rank-one C can rotate. With a lower triangle it could
+ * not, and the search would stop where the likelihood still increases. */
 static void unpack_factors(const double *x, kn_mat X, kn_mat Z)
 {
     for (ptrdiff_t j = 0; j < X.cols; j++)
@@ -140,7 +145,7 @@ static void unpack_factors(const double *x, kn_mat X, kn_mat Z)
             kn_col(Z, j)[i] = *x++;
 }
 
-/* Writes the triangles of X and Z to x, the inverse of unpack_factors. */
+/* Writes the triangles of X and Z (T x T) to the vector x, the inverse of unpack_factors. */
 static void pack_factors(kn_mat X, kn_mat Z, double *x)
 {
     for (ptrdiff_t j = 0; j < X.cols; j++)
@@ -151,8 +156,8 @@ static void pack_factors(kn_mat X, kn_mat Z, double *x)
             *x++ = kn_at(Z, i, j);
 }
 
-/* Start: X = diag(c)^1/2, Z Z' = I - floor W'W, to which a multiple of I is added if S is at its
- * floor. */
+/* Writes the start of L-BFGS, the end of EM, to x: X = diag(c)^1/2, Z Z' = I - floor W'W, to
+ * which a multiple of I is added if S is at its floor. */
 static void pack_start(kn_ctx *ctx, whitened *w, double *x)
 {
     static const double AT_FLOOR = 1e-10;
@@ -171,7 +176,8 @@ static void pack_start(kn_ctx *ctx, whitened *w, double *x)
     pack_factors(w->X, w->Z, x);
 }
 
-/* Computes C = X X' and S = Z Z' + floor W'W (both triangles) from the parameter vector. */
+/* Computes w->C = X X' and w->S = Z Z' + floor W'W (T x T, both triangles) from the parameter
+ * vector x. */
 static void compute_covariances(kn_ctx *ctx, whitened *w, const double *x)
 {
     unpack_factors(x, w->X, w->Z);
@@ -182,7 +188,8 @@ static void compute_covariances(kn_ctx *ctx, whitened *w, const double *x)
     kn_mirror(w->S);
 }
 
-/* Objective of L-BFGS: LML plus log prior and its gradient by X and Z; -inf outside the domain. */
+/* Objective of L-BFGS (self: whitened): log likelihood plus log prior and its gradient by X and
+ * Z at the parameter vector x; -inf outside the domain, where C or S is singular. */
 static kn_status evaluate_objective(void *self, kn_ctx *ctx, const double *x, double *value,
                                     double *grad)
 {
@@ -207,7 +214,8 @@ static kn_status evaluate_objective(void *self, kn_ctx *ctx, const double *x, do
     return KN_OK;
 }
 
-/* L-BFGS from the end of EM; C and S are set to the optimum in original coordinates. */
+/* Continues the maximisation by L-BFGS from the end of EM; at->C and S are set to the optimum in
+ * original coordinates and at->k is evaluated there. *out records the result. */
 static kn_status run_lbfgs(kn_ctx *ctx, const kn_kronsum_data *data, const kn_kronsum_learning *how,
                            kn_limits *limits, const kn_kronsum_point *at, kn_kronsum_learned *out)
 {

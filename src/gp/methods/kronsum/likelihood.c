@@ -67,8 +67,8 @@ void kn_kronsum_need(kn_mem_plan *r, ptrdiff_t T, ptrdiff_t m)
     kn_eig_need(r, KN_NEED_BASIS, T);
 }
 
-/* Computes V, F, b, e from A, which is stored in V; returns sum ln k + sum A.*V over the rows of U.
- */
+/* Computes V = A/k, F, b and e, with k_np = r_n c_p + 1, from A (m x T), which k->V holds on
+ * entry; returns sum ln k + sum A.*V over the m rows. */
 static double compute_spectra(const kn_kronsum_data *data, kn_kronsum *k)
 {
     double sum = 0;
@@ -118,7 +118,7 @@ kn_status kn_kronsum_evaluate(kn_ctx *ctx, const kn_kronsum_data *data, kn_mat C
     return KN_OK;
 }
 
-/* out = alpha L M L' */
+/* Computes out = alpha L M L' (T x T); work: T x T. */
 static void multiply_both_sides(kn_ctx *ctx, double alpha, kn_mat L, kn_mat M, kn_mat work,
                                 kn_mat out)
 {
@@ -126,6 +126,7 @@ static void multiply_both_sides(kn_ctx *ctx, double alpha, kn_mat L, kn_mat M, k
     kn_gemm(ctx, alpha, KN_N, work, KN_T, L, 0, out);
 }
 
+/* Adds alpha d_p to each diagonal entry of M. */
 static void add_diagonal(kn_mat M, double alpha, const double *d)
 {
     for (ptrdiff_t p = 0; p < M.rows; p++)
@@ -142,7 +143,7 @@ void kn_kronsum_gradient(kn_ctx *ctx, kn_kronsum *k, kn_mat GC, kn_mat GS)
     multiply_both_sides(ctx, 0.5, k->W, k->two, k->one, GS);
 }
 
-/* M <- (M + nu M0)/(n + nu). */
+/* Averages a sum with a prior matrix: M <- (M + nu M0)/(n + nu); nu = 0: M0 is not used. */
 static void average_with_prior(kn_mat M, double n, double nu, kn_mat M0)
 {
     for (ptrdiff_t j = 0; j < M.cols; j++)

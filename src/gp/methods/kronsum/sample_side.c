@@ -52,7 +52,8 @@ out:
     return status;
 }
 
-/* E = Y'O^-1 Y - A'A */
+/* Computes s->E = Y'O^-1 Y - A'A (T x T), the energy of Y in directions outside U, at group
+ * noise ratio tau; low rank only. */
 static kn_status compute_outside(kn_ctx *ctx, kn_kronsum_side *s, double tau)
 {
     kn_status status = KN_OK;
@@ -97,8 +98,9 @@ kn_kronsum_data kn_kronsum_side_data(const kn_kronsum_side *s)
         .N = s->Y.rows, .T = s->Y.cols, .A = s->A, .r = s->R0.r, .E = s->E, .log_det = s->log_det};
 }
 
-/* Computes the sums over groups of U and of Y W. */
-static kn_status group_sums(kn_ctx *ctx, const kn_kronsum_side *s, const kn_kronsum *k, kn_mat u,
+/* Computes the sums over groups of the rows of U, u (groups x m), and, for low rank, of Y W, z
+ * (groups x T). */
+static kn_status sum_groups(kn_ctx *ctx, const kn_kronsum_side *s, const kn_kronsum *k, kn_mat u,
                             kn_mat z)
 {
     kn_status status = KN_OK;
@@ -116,8 +118,8 @@ out:
     return status;
 }
 
-/* sum G_O .* G = 1/2 sum over groups of [|sum of K^-1 z|^2 - trace of K^-1's block], K^-1 z = U (V
- * - A) + O^-1 z with the directions outside U, where V = A and k = 1 */
+/* sum G_O .* G = 1/2 sum over groups of [|sum of K^-1 z|^2 - trace of K^-1's block], K^-1 z = U
+ * (V - A) + O^-1 z with the directions outside U, where V = A and k = 1 */
 kn_status kn_kronsum_side_slope(kn_ctx *ctx, const kn_kronsum_side *s, const kn_kronsum *k,
                                 double *slope)
 {
@@ -131,7 +133,7 @@ kn_status kn_kronsum_side_slope(kn_ctx *ctx, const kn_kronsum_side *s, const kn_
     KN_TRY(kn_mat_new(ctx, n, k->T, &z));
     KN_TRY(kn_mat_new(ctx, m, k->T, &M));
     KN_TRY(kn_alloc_d(ctx, m, &w));
-    KN_TRY(group_sums(ctx, s, k, u, z));
+    KN_TRY(sum_groups(ctx, s, k, u, z));
     kn_kronsum_outer(&data, k, true, M, w);
     for (ptrdiff_t p = 0; low && p < k->T; p++) { /* V - A = -r c V */
         for (ptrdiff_t i = 0; i < m; i++)

@@ -29,8 +29,9 @@ typedef struct judgement {
     double unfinished;              /* searches ended by a limit */
 } judgement;
 
-/* Evaluates all candidates in one fold. Missing cells of held-out rows keep the values imputed from
- * all rows. */
+/* Fits every candidate shrinkage to the training rows of fold `number` and sums the log
+ * densities of its held-out maps, per candidate, in *out; also counts searches that a limit
+ * ended. Missing cells of held-out rows keep the values imputed from all rows. */
 static kn_status evaluate_fold(kn_ctx *ctx, const kn_fit_problem *p,
                                const kn_kronsum_problem *problem, const int *fold, int number,
                                judgement *out)
@@ -67,8 +68,8 @@ out:
     return status;
 }
 
-/* Warns that the structured model was chosen: limits ended searches of free covariances
- * (unfinished > 0), or held-out maps do not support them. */
+/* Warns that the structured model was chosen: because limits ended searches of free covariances
+ * (unfinished > 0), or because held-out maps do not support them. */
 static void warn_nothing_chosen(kn_ctx *ctx, double unfinished)
 {
     if (unfinished > 0)

@@ -49,28 +49,33 @@ typedef struct kn_lowrank_sum {
     kn_mat scaled;        /* T x k  work space */
 } kn_lowrank_sum;
 
-/* Allocates and reads Y once. columns = {P, Q}. gamma: may it differ from 0? If so m x T doubles
- * are kept. s->U, s->r, Y and mu are borrowed. */
+/* Creates the state of the likelihood and reads Y once. columns = {P, Q}: signal and noise
+ * factors; gamma: it may differ from 0, which keeps m x T doubles. s->U, s->r, Y and mu are
+ * borrowed. */
 kn_status kn_lowrank_sum_new(kn_ctx *ctx, const kn_lowrank_sum_samples *s, const kn_responses *Y,
                              const double *mu, const ptrdiff_t columns[2], bool gamma,
                              kn_lowrank_sum *out);
 /* Frees all arrays. */
 void kn_lowrank_sum_clear(kn_lowrank_sum *w);
 
-/* Evaluates *lml at a point. Cannot be cancelled; callers check between evaluations. */
+/* Evaluates the log likelihood *lml at the point `at` and leaves the state for gradient and EM
+ * step. One pass over Y. Cannot be cancelled; callers check between evaluations. */
 kn_status kn_lowrank_sum_value(kn_ctx *ctx, kn_lowrank_sum *w, const kn_lowrank_sum_point *at,
                                double *lml);
 
-/* Computes loadings (T x k) = Psi^1/2 V S_k W; psi NULL: without Psi^1/2. */
+/* Computes the loadings (T x k) from latent components to responses at the last point: Psi^1/2 V
+ * S_k W; psi NULL: without Psi^1/2. */
 void kn_lowrank_sum_loadings(kn_ctx *ctx, const kn_lowrank_sum *w, const double *psi,
                              kn_mat loadings);
-/* Computes 1 - |row j of V|^2 (T), the weight of the complement in each response. */
+/* Computes outside[j] = 1 - |row j of V|^2 (T, at least 0), the weight in each response of the
+ * directions outside V. */
 void kn_lowrank_sum_outside(const kn_lowrank_sum *w, double *outside);
 
-/* Memory plan for s->N participants, rank s->M and k columns, with or without squares: keeps the
- * arrays and declares an evaluation, which is temporary. */
+/* Predicts in plan r the memory of a kn_lowrank_sum for s->N participants, rank s->M and k
+ * columns (gamma: with squares), which stays in the plan; an evaluation only raises the peak. */
 void kn_lowrank_sum_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t k, bool gamma);
-/* Memory plan of one evaluation with gradient or EM step; temporary. */
+/* Predicts in plan r the memory of one evaluation with gradient, or EM step, with k columns:
+ * only the peak rises. */
 void kn_lowrank_sum_evaluating_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t k);
 
 /* ---- lowrank_sum_gradient.c: gradient and EM step ---- */
@@ -81,13 +86,14 @@ typedef struct kn_lowrank_sum_gradient {
     double *ln_psi; /* T */
     double gamma, iso;
 } kn_lowrank_sum_gradient;
-/* Computes the gradient at `at`, which must be the point of the last value. g->G, g->H and
- * g->ln_psi are allocated by the caller; g->gamma is NaN if gamma is not free. One pass over Y. */
+/* Computes the gradient of the log likelihood at `at`, which must be the point of the last
+ * value. g->G, g->H and g->ln_psi are allocated by the caller; g->gamma is NaN if gamma is not
+ * free. One pass over Y. */
 kn_status kn_lowrank_sum_slopes(kn_ctx *ctx, kn_lowrank_sum *w, const kn_lowrank_sum_point *at,
                                 kn_lowrank_sum_gradient *g);
 
 /* One EM step for G, H and psi from the point of the last value, with gamma = 0, iso fixed and
- * psi_j >= least_j: LML does not decrease. Uses sums over participants of the posterior of X = [f
+ * psi_j >= lowest[j]: LML does not decrease. Uses sums over participants of the posterior of X = [f
  * v],
  *     Y = f (Psi^1/2 G)' + v (Psi^1/2 H)' + e,
  *     E[f] = R X_G   E[v] = X_H   X_G = M W'K_G (rotated)   cov of both by sums of r^2/L, r/L, 1/L
@@ -116,14 +122,17 @@ typedef struct kn_mtgpr_learned {
     ptrdiff_t lowest; /* number of responses with psi at its bound */
 } kn_mtgpr_learned;
 
-/* Learns the point. mu T, subtracted from Y; NULL: 0. s->U, s->r, Y and mu are borrowed and must
- * outlive *out, which the caller frees. */
+/* Learns loadings G, H, noise psi and, if free, gamma and iso by maximum likelihood at a fixed
+ * R0 (covariance between participants; s): EM, then rounds of L-BFGS; the likelihood is left
+ * evaluated at the optimum. mu (T) is subtracted from Y; NULL: 0. s->U, s->r, Y and mu are
+ * borrowed and must outlive *out, which the caller frees. */
 kn_status kn_mtgpr_learn(kn_ctx *ctx, const kn_lowrank_sum_samples *s, const kn_responses *Y,
                          const double *mu, const kn_mtgpr_plan *plan, kn_mtgpr_learned *out);
 /* Frees the learned point. */
 void kn_mtgpr_learned_clear(kn_mtgpr_learned *l);
 
-/* Memory plan for s->N participants and rank s->M: keeps the result; learning is temporary. */
+/* Predicts in plan r the memory of kn_mtgpr_learn for s->N participants and rank s->M: the
+ * result stays in the plan, learning only raises the peak. */
 void kn_mtgpr_learn_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- mtgpr.c: contents of gp->own ---- */
@@ -140,27 +149,37 @@ typedef struct kn_mtgpr {
 
 /* ---- predict.c: leave-one-out, joint density, covariance ---- */
 
-/* Computes the Cholesky factor L of B'B, B T x k; *L is owned by the caller. */
+/* Computes the lower Cholesky factor *L (k x k, owned by the caller) of B'B for loadings B (T x
+ * k), with zeros above the diagonal. KN_ERR_NUMERIC if B'B is singular. */
 kn_status kn_mtgpr_factor(kn_ctx *ctx, kn_mat B, kn_mat *L);
 
-/* Implement kn_method.loo, map_density, map_density_block and covariance
- * [gp/predict/map_density.h]. */
+/* Implements kn_method.loo: closed-form leave-one-out (whole groups) at the learned loadings and
+ * noise. */
 kn_status kn_mtgpr_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
-/* K = k, d = 1, outside V v0 + 1, W = L^-1; L is that of the fold or model. */
+/* Implements kn_method.map_density: K = k directions V = B L^-T with noise 1, outside V variance
+ * v0 + 1, W = L^-1; L is that of the fold or model. */
 kn_status kn_mtgpr_map_density(kn_ctx *ctx, const kn_gp_maps *maps, int part, kn_map_density *out);
+/* Implements kn_method.map_density_block: rows of V = B L^-T (count x k) and scale psi^1/2
+ * (count) of the responses from `first` on. */
 kn_status kn_mtgpr_map_density_block(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first,
                                      kn_mat y, kn_mat V, double *scale);
-/* As kn_gp_covariance. */
+/* Implements kn_method.covariance: model and noise covariance of the responses J for one
+ * participant x (1 x F). */
 kn_status kn_mtgpr_covariance(kn_ctx *ctx, const kn_gp *gp, kn_mat x, const ptrdiff_t *J,
                               kn_mat model, kn_mat noise);
-void kn_mtgpr_describe(const kn_gp *gp, char *line, size_t size); /* ranks and noise, in words */
+/* Implements kn_method.describe: writes ranks and noise of the model as a line (size bytes) of
+ * its summary. */
+void kn_mtgpr_describe(const kn_gp *gp, char *line, size_t size);
 
 /* ---- memory.c: memory plan of a fit ---- */
 
 enum { KN_MTGPR_MAX = 200 }; /* components, and noise factors, at most */
 
-/* Implement kn_method.need. */
+/* Implements kn_method.need.settle, which sets the sizes that the options leave open to a memory
+ * plan: s->P becomes the number of directions, components plus noise factors, at most T. */
 void kn_mtgpr_need_finalise(kn_problem_size *s);
+/* Implements kn_method.need.fit, which predicts in plan r the memory of a fit: the model and,
+ * with folds, the cross-validated maps stay in the plan. */
 void kn_mtgpr_need_fit(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

@@ -51,7 +51,8 @@ static void learner_clear(learner *w)
     kn_free(w->lower);
 }
 
-/* Allocates the point and computes the lower bounds of psi. */
+/* Allocates the point w->l->at (G T x P, H T x Q, psi T) and the lower bounds of psi, a
+ * thousandth of each response's variance. The caller clears w, also after an error. */
 static kn_status learner_new(kn_ctx *ctx, learner *w)
 {
     kn_status status;
@@ -70,7 +71,8 @@ out:
 
 /* ---- start --------------------------------------------------------------------------- */
 
-/* Sets the columns of G to the leading components with a proportion of their variance. */
+/* Sets the columns of the loadings G (T x P) to the leading components of b, with the given
+ * proportion of their variance, divided by psi^1/2; further columns stay zero. */
 static void add_columns(const kn_basis *b, double proportion, const double *psi, kn_mat G)
 {
     double N = (double)b->Z.rows;
@@ -81,7 +83,8 @@ static void add_columns(const kn_basis *b, double proportion, const double *psi,
     }
 }
 
-/* Sets the start: loadings from principal components, psi from what they leave. */
+/* Sets the start of the maximisation in w->l->at: loadings from principal components of Y (range
+ * finder), psi from what they leave of each response. */
 static kn_status set_start(kn_ctx *ctx, learner *w)
 {
     kn_status status;
@@ -115,18 +118,20 @@ out:
 
 /* ---- EM ------------------------------------------------------------------------------ */
 
-/* Returns the gain in LML (nats) below which the search ends. */
-static double lml_tolerance(const learner *w)
+/* Returns the gain in log likelihood (nats) below which the search ends. */
+static double compute_tolerance(const learner *w)
 {
     return TOLERANCE * (double)w->l->low.N * (double)w->l->low.T;
 }
 
+/* True if there is a deadline and the clock is past it. */
 static bool is_past_deadline(const learner *w)
 {
     return w->limits.deadline > 0 && kn_clock() > w->limits.deadline;
 }
 
-/* EM from the current point; the point after the last step is not evaluated. */
+/* Runs at most KN_MTGPR_EM steps of EM from the current point, until a step gains too little or
+ * a limit is reached; the point after the last step is not evaluated. */
 static kn_status run_em_steps(kn_ctx *ctx, learner *w)
 {
     kn_status status = KN_OK;
@@ -139,7 +144,7 @@ static kn_status run_em_steps(kn_ctx *ctx, learner *w)
         l->evals++;
         if (w->plan->stage)
             kn_report_progress(ctx, w->plan->stage, l->evals, 0, lml);
-        if (lml - before < lml_tolerance(w))
+        if (lml - before < compute_tolerance(w))
             break;
         before = lml;
         KN_TRY(kn_lowrank_sum_em(ctx, &l->low, w->lowest, &l->at));
@@ -152,7 +157,8 @@ out:
 
 /* ---- L-BFGS: x = [G, H, ln psi, gamma, iso], the last two if free -------------------- */
 
-/* Sets the point from the parameter vector x; pack_point is the inverse. */
+/* Sets the point w->l->at from the parameter vector x = [G, H, ln psi, gamma, iso], the last two
+ * if free; the inverse of pack_point. */
 static void unpack_point(const learner *w, const double *x)
 {
     kn_lowrank_sum_point *at = &w->l->at;
@@ -169,7 +175,7 @@ static void unpack_point(const learner *w, const double *x)
         at->iso = *x;
 }
 
-/* Writes the point to x: G, H, ln psi and, if free, gamma and iso. */
+/* Writes the point w->l->at to the vector x: G, H, ln psi and, if free, gamma and iso. */
 static void pack_point(const learner *w, double *x)
 {
     const kn_lowrank_sum_point *at = &w->l->at;
@@ -186,7 +192,8 @@ static void pack_point(const learner *w, double *x)
         *x = at->iso;
 }
 
-/* Objective of L-BFGS: LML and its gradient. */
+/* Objective of L-BFGS (self: learner), in the form that kn_maximise_large calls: log likelihood
+ * *value and gradient at the parameter vector x. Two passes over Y. */
 static kn_status evaluate_objective(void *self, kn_ctx *ctx, const double *x, double *value,
                                     double *grad)
 {
@@ -210,7 +217,8 @@ out:
     return status;
 }
 
-/* Allocates parameters, bounds and gradients for L-BFGS. */
+/* Allocates the parameter vector, its lower bounds (ln psi, gamma, iso; loadings are free) and
+ * the gradient for L-BFGS. */
 static kn_status allocate_search(kn_ctx *ctx, learner *w)
 {
     kn_status status;
@@ -231,7 +239,7 @@ out:
 
 /* ---- rounds -------------------------------------------------------------------------- */
 
-/* EM, the first round: from w->x to w->x. */
+/* First round of the maximisation: EM from the point in w->x, whose result replaces it. */
 static kn_status run_em(kn_ctx *ctx, learner *w)
 {
     kn_status status;
@@ -245,7 +253,9 @@ out:
     return status;
 }
 
-/* At most ROUND evaluations of L-BFGS: from w->x to w->x. */
+/* Further round of the maximisation: at most ROUND evaluations of L-BFGS from w->x, whose
+ * optimum replaces it; records value and reason of the stop in w->l. Cancelled before the first
+ * evaluation, it keeps the point. */
 static kn_status run_lbfgs(kn_ctx *ctx, learner *w)
 {
     kn_status status;
@@ -256,7 +266,7 @@ static kn_status run_lbfgs(kn_ctx *ctx, learner *w)
     kn_large_options o = {.n = w->n,
                           .lower = w->lower,
                           .unit = (double)l->low.N,
-                          .f_tolerance = lml_tolerance(w),
+                          .f_tolerance = compute_tolerance(w),
                           .stage = w->plan->stage};
     status = kn_maximise_large(ctx, &o, &limits, evaluate_objective, w, &best);
     if (status == KN_ERR_CANCELLED) { /* before the first evaluation: keep this point */

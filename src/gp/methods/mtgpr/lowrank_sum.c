@@ -32,22 +32,25 @@ void kn_lowrank_sum_clear(kn_lowrank_sum *w)
 
 /* ---- independent of the point -------------------------------------------------------- */
 
-typedef struct measuring {
+typedef struct measurement {
     kn_lowrank_sum *w;
     kn_mat UY; /* m x width */
-} measuring;
+} measurement;
 
-static kn_status begin_measuring(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
+/* Begins the loop of kn_lowrank_sum_new (self: measurement): allocates U'y of one block if gamma
+ * or group noise needs it. */
+static kn_status begin_measurement(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
-    measuring *v = self;
+    measurement *v = self;
     bool rotate = v->w->squares.data || v->w->s.omega;
     return rotate ? kn_mat_new(ctx, v->w->m, plan->width, &v->UY) : KN_OK;
 }
 
-/* Visits a block: y_j'O^-1 y_j and, for gamma, (U'y_j).^2. */
+/* Block visitor of kn_lowrank_sum_new (self: measurement): energies w->y2[j] = y_j'O^-1 y_j of the
+ * block's responses and, for gamma, w->squares = (U'y_j).^2 (m x T). */
 static kn_status measure_block(kn_ctx *ctx, void *self, kn_block *b)
 {
-    measuring *v = self;
+    measurement *v = self;
     kn_lowrank_sum *w = v->w;
     kn_mat UY = kn_cols(v->UY, 0, b->count);
     for (ptrdiff_t j = 0; w->mu && j < b->count; j++)
@@ -71,8 +74,8 @@ kn_status kn_lowrank_sum_new(kn_ctx *ctx, const kn_lowrank_sum_samples *s, const
     kn_status status;
     ptrdiff_t N = Y->N, T = Y->T, m = s->U.cols, both = columns[0] + columns[1];
     *out = (kn_lowrank_sum){.s = *s, .Y = *Y, .mu = mu, .N = N, .T = T, .m = m};
-    measuring v = {.w = out};
-    kn_visitor visitor = {&v, KN_BLOCK_Y, begin_measuring, measure_block, NULL};
+    measurement v = {.w = out};
+    kn_visitor visitor = {&v, KN_BLOCK_Y, begin_measurement, measure_block, NULL};
     assert(!s->omega || m == N);
     out->P = columns[0];
     out->Q = columns[1];
@@ -106,7 +109,8 @@ out:
 
 /* ---- value --------------------------------------------------------------------------- */
 
-/* Computes W, S_k W, c and ln|S_k|: Cholesky of S_k, then a symmetric eigenproblem, k^3. */
+/* Diagonalises signal and noise of the k directions V together: sets W, S_k W (k x k), c (k,
+ * descending) and ln|S_k|, by a Cholesky factor of S_k and a symmetric eigenproblem, k^3 flops. */
 static kn_status decompose_factors(kn_ctx *ctx, kn_lowrank_sum *w)
 {
     kn_status status;
@@ -150,7 +154,8 @@ out:
     return status;
 }
 
-/* Computes [G H] = V K and what follows from it alone. */
+/* Computes [G H] = V K with orthonormal V (T x k) for the loadings of the point `at`, and what
+ * follows from it alone (decompose_factors). */
 static kn_status decompose_loadings(kn_ctx *ctx, kn_lowrank_sum *w, const kn_lowrank_sum_point *at)
 {
     kn_status status;
@@ -166,7 +171,8 @@ out:
     return status;
 }
 
-/* Z += (y - mu) Psi^-1/2 V of a block; blocks come in order. */
+/* Block visitor (self: kn_lowrank_sum): adds (y - mu) Psi^-1/2 V of a block to w->Z (N x k);
+ * blocks come in order. */
 static kn_status project_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_lowrank_sum *w = self;
@@ -177,7 +183,8 @@ static kn_status project_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-/* Computes Z, U'Z, A, and the parts outside U. */
+/* Computes the coordinates Z = Y Psi^-1/2 V (N x k), U'Z and A = U'Z W (m x k), and their parts
+ * outside U; psi: T. Reads Y once, 2 N T k flops. */
 static kn_status project_responses(kn_ctx *ctx, kn_lowrank_sum *w, const double *psi)
 {
     kn_status status;
@@ -198,8 +205,9 @@ out:
     return status;
 }
 
-/* e_n: energy of direction n outside V; e_out: that of the directions outside U. Without gamma they
- * are not separated, and e_out has all of it. */
+/* Computes w->e (m), the energy along each eigenvector of R0 (covariance between participants)
+ * outside the directions V, and e_out, that of the directions outside U. Without gamma they are
+ * not separated: e = 0 and e_out has all of it. psi: T. */
 static void compute_energies(kn_ctx *ctx, kn_lowrank_sum *w, const double *psi)
 {
     double all = 0;
@@ -222,7 +230,8 @@ static void compute_energies(kn_ctx *ctx, kn_lowrank_sum *w, const double *psi)
         w->e_out = 0; /* rounding */
 }
 
-/* Returns twice the terms inside V without constants, sum ln L + sum A^2/L; computes M and Mo. */
+/* Returns twice the terms of the negative log likelihood inside V without constants, sum ln L +
+ * sum A^2/L, L_iq = (r_i + iso) c_q + 1; sets M = A/L (m x k) and Mo. */
 static double sum_inside(kn_lowrank_sum *w)
 {
     double sum = 0, out = (double)(w->N - w->m);
@@ -242,7 +251,8 @@ static double sum_inside(kn_lowrank_sum *w)
     return sum;
 }
 
-/* The same for the directions outside V: (T - k) sum ln l0 + sum e/l0. */
+/* Returns twice the terms of the negative log likelihood outside V without constants, (T - k)
+ * sum ln l0 + sum e/l0, l0_i = gamma (r_i + iso) + 1; sets w->l0 (m) and l0_out. */
 static double sum_outside(kn_lowrank_sum *w)
 {
     double sum = 0, directions = (double)(w->T - w->k);
@@ -289,8 +299,7 @@ void kn_lowrank_sum_outside(const kn_lowrank_sum *w, double *out)
     }
 }
 
-/* Temporary memory of kn_lowrank_sum_slopes and kn_lowrank_sum_em, which exceeds that of a value.
- */
+/* The memory of slopes and EM step exceeds that of a value. */
 void kn_lowrank_sum_evaluating_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t k)
 {
     kn_mem_usage mark = r->now;

@@ -18,7 +18,8 @@ typedef struct sums {
     double *rr, *r, *one; /* k  of r^2/L, r/L, 1/L */
 } sums;
 
-/* Computes the three sums at the last point. */
+/* Computes, for each of the k columns of V, the sums of r^2/L, r/L and 1/L over all N
+ * directions, including those outside U, at the last point. */
 static void compute_sums(const kn_lowrank_sum *w, sums *s)
 {
     double out = (double)(w->N - w->m), iso = w->iso;
@@ -56,7 +57,7 @@ typedef struct gradient_work {
     kn_lowrank_sum_point *at;
 } gradient_work;
 
-static void reading_clear(gradient_work *v)
+static void gradient_work_clear(gradient_work *v)
 {
     kn_mat *m[] = {&v->t, &v->x, &v->xo, &v->mw, &v->d, &v->mwo, &v->X, &v->small, &v->YX, &v->S};
     for (size_t i = 0; i < sizeof m / sizeof *m; i++)
@@ -64,8 +65,10 @@ static void reading_clear(gradient_work *v)
     kn_free(v->sum_data);
 }
 
-/* Computes t, x, xo and the sums, which gradient and EM share. */
-static kn_status reading_new(kn_ctx *ctx, kn_lowrank_sum *w, gradient_work *v)
+/* Prepares a pass over Y for gradient or EM step of the likelihood *w at its last point: the
+ * posterior of the latent factors as x = M W'K (m x (P + Q), in eigenvectors of R0; xo outside
+ * them), and sums over the eigenvalues. The caller clears v, also after an error. */
+static kn_status gradient_work_new(kn_ctx *ctx, kn_lowrank_sum *w, gradient_work *v)
 {
     kn_status status;
     ptrdiff_t both = w->P + w->Q;
@@ -85,7 +88,8 @@ out:
     return status;
 }
 
-/* Multiplies the columns of G by r, not those of H. */
+/* Multiplies the first P columns (those of G) of x by the eigenvalues r + iso, and of xo
+ * (outside U) by iso; the columns of H stay. */
 static void scale_by_r(const kn_lowrank_sum *w, kn_mat x, kn_mat xo)
 {
     for (ptrdiff_t q = 0; q < w->P; q++) {
@@ -98,7 +102,7 @@ static void scale_by_r(const kn_lowrank_sum *w, kn_mat x, kn_mat xo)
 
 /* ---- gradients ----------------------------------------------------------------------- */
 
-/* Computes d = M W' - U'Z/l0, and M W' outside U. */
+/* Computes v->mw = M W', v->d = M W' - U'Z/l0 (m x k), and M W' outside U (N x k). */
 static kn_status compute_differences(kn_ctx *ctx, gradient_work *v)
 {
     kn_status status;
@@ -117,8 +121,9 @@ out:
     return status;
 }
 
-/* dgamma = 1/2 [sum r |al|^2 - sum b_p |w_p|^2 - (T-k) sum r/l0]
- * diso   = 1/2 [sum c M^2 - c/L + gamma (sum e/l0^2 - (T-k) sum 1/l0)] */
+/* Sets the derivatives of the log likelihood by gamma and iso (v->g):
+ *     dgamma = 1/2 [sum r |al|^2 - sum b_p |w_p|^2 - (T-k) sum r/l0]
+ *     diso   = 1/2 [sum c M^2 - c/L + gamma (sum e/l0^2 - (T-k) sum 1/l0)] */
 static void compute_scalar_slopes(gradient_work *v)
 {
     const kn_lowrank_sum *w = v->w;
@@ -144,7 +149,9 @@ static void compute_scalar_slopes(gradient_work *v)
     v->g->iso = 0.5 * di;
 }
 
-/* X = [r/l0 x_G, x_H/l0, d] in rows of participants; small = d'[r x_G, x_H] - W diag(.) t */
+/* Computes the factor by which Y is multiplied in the pass of the gradient, X = [r/l0 x_G,
+ * x_H/l0, d] in rows of participants (N x (P + Q + k)), and small = d'[r x_G, x_H] - W diag(.) t
+ * (k x (P + Q)). Overwrites x and xo. */
 static kn_status compute_factors(kn_ctx *ctx, gradient_work *v)
 {
     kn_status status;
@@ -179,13 +186,15 @@ out:
     return status;
 }
 
-static kn_status begin_reading(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
+/* Begins a pass over Y (self: gradient_work): allocates Y'X of one block. */
+static kn_status begin_gradient_pass(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     gradient_work *v = self;
     return kn_mat_new(ctx, plan->width, v->X.cols, &v->YX);
 }
 
-/* Returns Y'X of a block, after subtracting mu. */
+/* Returns Y'X (count x columns of X) of a block, after subtracting mu from the block in place; a
+ * view of v->YX. */
 static kn_mat multiply_block(kn_ctx *ctx, gradient_work *v, kn_block *b)
 {
     const double *mu = v->w->mu;
@@ -197,8 +206,9 @@ static kn_mat multiply_block(kn_ctx *ctx, gradient_work *v, kn_block *b)
     return YX;
 }
 
-/* sum_n al_nj Yw_nj is V_j d'Yw_j + y_j' (1/l0) y_j / psi_j */
-static kn_status slopes_block(kn_ctx *ctx, void *self, kn_block *b)
+/* Block visitor of kn_lowrank_sum_slopes (self: gradient_work): derivatives by G, H and ln psi_j
+ * of the block's responses. sum_n al_nj Yw_nj is V_j d'Yw_j + y_j' (1/l0) y_j / psi_j. */
+static kn_status compute_slopes_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     gradient_work *v = self;
     kn_lowrank_sum *w = v->w;
@@ -225,8 +235,8 @@ kn_status kn_lowrank_sum_slopes(kn_ctx *ctx, kn_lowrank_sum *w, const kn_lowrank
 {
     kn_status status;
     gradient_work v = {.psi = at->psi, .g = g};
-    kn_visitor visitor = {&v, KN_BLOCK_Y, begin_reading, slopes_block, NULL};
-    KN_TRY(reading_new(ctx, w, &v));
+    kn_visitor visitor = {&v, KN_BLOCK_Y, begin_gradient_pass, compute_slopes_block, NULL};
+    KN_TRY(gradient_work_new(ctx, w, &v));
     KN_TRY(compute_differences(ctx, &v));
     compute_scalar_slopes(&v);
     KN_TRY(compute_factors(ctx, &v));
@@ -236,13 +246,15 @@ kn_status kn_lowrank_sum_slopes(kn_ctx *ctx, kn_lowrank_sum *w, const kn_lowrank
     if (w->Q > 0)
         kn_gemm(ctx, 1, KN_N, w->V, KN_N, kn_cols(v.small, w->P, w->Q), 1, g->H);
 out:
-    reading_clear(&v);
+    gradient_work_clear(&v);
     return status;
 }
 
 /* ---- EM ------------------------------------------------------------------------------ */
 
-/* S = E[X]'E[X] + sum over participants of cov(X), whose blocks are prior minus t' diag(sum) t. */
+/* Computes the Cholesky factor v->S ((P + Q) x (P + Q)) of the second moment of the latent
+ * factors, E[X]'E[X] + sum over participants of cov(X), whose blocks are prior minus t'
+ * diag(sum) t. */
 static kn_status compute_moments(kn_ctx *ctx, gradient_work *v)
 {
     kn_status status;
@@ -268,8 +280,9 @@ out:
     return status;
 }
 
-/* Visits a block: new loadings and psi of its responses. */
-static kn_status em_block(kn_ctx *ctx, void *self, kn_block *b)
+/* Block visitor of kn_lowrank_sum_em (self: gradient_work): new loadings and noise psi_j (at
+ * least v->lowest) of the block's responses. */
+static kn_status update_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     gradient_work *v = self;
     kn_lowrank_sum *w = v->w;
@@ -299,9 +312,9 @@ kn_status kn_lowrank_sum_em(kn_ctx *ctx, kn_lowrank_sum *w, const double *lowest
 {
     kn_status status;
     gradient_work v = {.psi = at->psi, .lowest = lowest, .at = at};
-    kn_visitor visitor = {&v, KN_BLOCK_Y, begin_reading, em_block, NULL};
+    kn_visitor visitor = {&v, KN_BLOCK_Y, begin_gradient_pass, update_block, NULL};
     assert(w->gamma == 0);
-    KN_TRY(reading_new(ctx, w, &v));
+    KN_TRY(gradient_work_new(ctx, w, &v));
     scale_by_r(w, v.x, v.xo);
     KN_TRY(compute_moments(ctx, &v));
     KN_TRY(kn_mat_new(ctx, w->N, w->P + w->Q, &v.X));
@@ -311,6 +324,6 @@ kn_status kn_lowrank_sum_em(kn_ctx *ctx, kn_lowrank_sum *w, const double *lowest
             kn_col(v.X, q)[i] += kn_at(v.xo, i, q);
     KN_TRY(kn_block_loop_run(ctx, &(kn_block_loop){.Y = w->Y, .to_the_end = true}, &visitor, 1));
 out:
-    reading_clear(&v);
+    gradient_work_clear(&v);
     return status;
 }

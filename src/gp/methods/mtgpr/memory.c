@@ -1,5 +1,5 @@
-/* Memory plan of an MTGPR fit [METHOD 1h]. It repeats the allocations of learn.c and mtgpr.c as
- * numbers. */
+/* Predicts in plan r the memory of an MTGPR fit [METHOD 1h]. It repeats the allocations of
+ * learn.c and mtgpr.c as numbers. */
 #include "gp/methods/mtgpr/internal.h"
 
 #include "gp/assign_folds.h"
@@ -16,8 +16,9 @@ void kn_mtgpr_need_finalise(kn_problem_size *s)
     s->P = kn_min_size(s->P + s->factors, s->T);
 }
 
-/* Memory plan of R0, U and learning for s->N participants; keeps latent form and loadings. */
-static void learn_need(kn_mem_plan *r, const kn_problem_size *s)
+/* Predicts in plan r the memory of decomposing R0 and learning for s->N participants: latent
+ * form and loadings stay in the plan, the rest only raises the peak. */
+static void need_learning(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_mem_usage mark = r->now;
     if (s->M < s->N) {
@@ -57,7 +58,7 @@ void kn_mtgpr_need_fit(kn_mem_plan *r, const kn_problem_size *s)
         kn_pilot_need(r, &pilot);
     kn_plan_free_to(r, begin);
     kn_plan_stage(r, "loadings");
-    learn_need(r, s);
+    need_learning(r, s);
     kn_latent_need(r, s);
     kn_plan_alloc_d(r, KN_NEED_WORK, s->T, 1);
     kn_plan_stage(r, "folds");
@@ -69,7 +70,7 @@ void kn_mtgpr_need_fit(kn_mem_plan *r, const kn_problem_size *s)
         f.M = s->M < s->N ? kn_min_size(s->M, f.N) : f.N;
         kn_mem_usage mark = r->now;
         kn_refit_need(r, s, f.N, h);
-        learn_need(r, &f);
+        need_learning(r, &f);
         kn_plan_free_to(r, mark);
         kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->P + 2);
         if (s->complement)

@@ -23,7 +23,8 @@
 /* Conservative guess for one core: products of Y with N x k matrices. */
 static const double FLOPS_PER_SECOND = 8e9;
 
-/* Refuses numbers of components or noise factors that are too large for N, T or the method. */
+/* Returns KN_ERR_ARGUMENT if P components or the noise factors are too many for the method
+ * (KN_MTGPR_MAX), the T responses or the N participants. */
 static kn_status check_columns(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
 {
     ptrdiff_t T = p->Y.T, Q = p->options->noise_rank, limit = P > Q ? P : Q;
@@ -45,7 +46,8 @@ static kn_status check_columns(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P
     return KN_OK;
 }
 
-/* Logs cost, and a warning if shared noise would be taken for signal. */
+/* Logs expected memory and time of the fit with k directions if it is long, and warns if the
+ * model has no noise factors, because shared noise then counts as signal. */
 static void log_cost(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t k)
 {
     double N = (double)p->Y.N, T = (double)p->Y.T, evals = KN_MTGPR_EM + KN_MTGPR_EVALS;
@@ -66,7 +68,8 @@ static void log_cost(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t k)
 
 /* ---- R0 ------------------------------------------------------------------------------ */
 
-/* Pilot fit of R0, and the number of components at that R0 if it is not given. */
+/* Finds R0 by a pilot search (result in *found) and, if *P is 0, the number of components at
+ * that R0 by held-out loss. KN_ERR_ARGUMENT for *P = 0 and more than KN_MANY participants. */
 static kn_status find_R0(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_search_result *found,
                          ptrdiff_t *P)
 {
@@ -103,7 +106,9 @@ out:
     return status;
 }
 
-/* Decomposes R0 of the rows X at theta. U is R0->U if dense, else computed in *own. */
+/* Decomposes R0 (covariance between participants) of the rows X (N x F) at parameters theta into
+ * *R0, dense or low rank (spec->rank). Its eigenvectors U are R0->U if dense, else computed in
+ * *own (N x m). The caller frees both. */
 static kn_status decompose_R0(kn_ctx *ctx, const kn_spec *spec, kn_mat X, const double *theta,
                               kn_decomp *R0, kn_mat *own)
 {
@@ -136,8 +141,9 @@ out:
 
 /* ---- from the learned point to the latent form --------------------------------------- */
 
-/* Builds components c, d = c iso + 1, and one more for the complement if gamma is free. *X and *R0
- * are moved. */
+/* Builds the latent form *out of a learned point: k components with variances c and d = c iso +
+ * 1, and one more for the directions outside V if `complement`. *X and *R0 (covariance between
+ * participants) are moved. */
 static kn_status new_latent(kn_ctx *ctx, const kn_lowrank_sum *w, bool complement, kn_mat *X,
                             kn_decomp *R0, kn_latent *out)
 {
@@ -201,8 +207,9 @@ out:
     return status;
 }
 
-/* In-sample noise_j = psi_j (1 + |h_j|^2). */
-static void training_noise(const kn_lowrank_sum_point *at, double *noise)
+/* Sets noise[j] (T) to the in-sample noise variance psi_j (1 + |h_j|^2), h_j the row of noise
+ * loadings. */
+static void compute_training_noise(const kn_lowrank_sum_point *at, double *noise)
 {
     for (ptrdiff_t j = 0; j < at->G.rows; j++) {
         double h = 1;
@@ -214,7 +221,9 @@ static void training_noise(const kn_lowrank_sum_point *at, double *noise)
 
 /* ---- fit ----------------------------------------------------------------------------- */
 
-static kn_mtgpr_plan plan_of(const kn_mtgpr *own, bool gamma)
+/* Returns the options of learning for a model with the columns and limits of own; gamma: it is
+ * free. */
+static kn_mtgpr_plan make_plan(const kn_mtgpr *own, bool gamma)
 {
     return (kn_mtgpr_plan){.columns = {own->P, own->Q},
                            .gamma = gamma,
@@ -222,7 +231,8 @@ static kn_mtgpr_plan plan_of(const kn_mtgpr *own, bool gamma)
                            .limits = {.evals_left = own->evals}};
 }
 
-/* Records the learned point in *info. */
+/* Records the learned point in *info: likelihood, evaluations, reason of the stop, rho and
+ * length. */
 static void record_fit(const kn_mtgpr_learned *l, const kn_gp *gp, const kn_search_result *found,
                        kn_fit_info *info)
 {
@@ -240,7 +250,8 @@ static void record_fit(const kn_mtgpr_learned *l, const kn_gp *gp, const kn_sear
         kn_cov_rho_length(&gp->spec.sample, &found->at, &info->rho, &info->length);
 }
 
-/* Fits the model at R0. */
+/* Learns loadings and noise of all participants at the R0 in *found and builds the model gp;
+ * records the fit in *info. */
 static kn_status learn_model(kn_ctx *ctx, kn_fit_problem *p, const kn_search_result *found,
                              kn_gp *gp, kn_fit_info *info)
 {
@@ -251,7 +262,7 @@ static kn_status learn_model(kn_ctx *ctx, kn_fit_problem *p, const kn_search_res
     kn_mat U = {0}, X = {0};
     kn_mtgpr_learned l = {0};
     loadings m = {0};
-    kn_mtgpr_plan plan = plan_of(own, gp->complement_component);
+    kn_mtgpr_plan plan = make_plan(own, gp->complement_component);
     plan.limits = p->options->search.limits;
     plan.stage = "loadings";
     kn_cov_theta(&gp->spec.sample, &found->at, theta);
@@ -264,7 +275,7 @@ static kn_status learn_model(kn_ctx *ctx, kn_fit_problem *p, const kn_search_res
     KN_TRY(kn_mat_copy(ctx, p->X, &X));
     KN_TRY(new_latent(ctx, &l.low, gp->complement_component, &X, &R0, &gp->latent));
     KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));
-    training_noise(&l.at, gp->noise);
+    compute_training_noise(&l.at, gp->noise);
     KN_TRY(compute_loadings(ctx, &l, gp->complement_component, &gp->latent, &m));
     gp->B = m.B;
     own->L = m.L;
@@ -286,8 +297,8 @@ out:
     return status;
 }
 
-/* The fit: R0 and P by a pilot fit, loadings and noise by maximum likelihood, then
- * cross-validation. */
+/* Implements kn_method.fit: R0 and P by a pilot search, loadings and noise by maximum
+ * likelihood, then cross-validation. [METHOD 1h] */
 static kn_status fit_mtgpr(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
@@ -322,7 +333,9 @@ out:
 
 /* ---- folds --------------------------------------------------------------------------- */
 
-/* Predicts the held-out rows of a fold, with and without site effects. */
+/* Predicts the components of the held-out rows of fold f from the latent form l: sets
+ * part->mean, var (h x P), RU for the complement, and the same without site effects if
+ * requested. */
 static kn_status predict_fold(kn_ctx *ctx, const kn_latent *l, const kn_refit *f,
                               kn_fold_prediction *part, double *clamped)
 {
@@ -352,13 +365,15 @@ out:
     return status;
 }
 
-/* Fits a fold at fixed R0, from its own start. */
+/* Learns loadings and noise of a fold at fixed R0 (covariance between participants), from its
+ * own start, and predicts its held-out rows, for kn_refit_cv; loadings and noise are moved to
+ * the part. */
 static kn_status refit_fold(kn_ctx *ctx, const kn_refit *f, kn_fold_prediction *part,
                             double *clamped)
 {
     kn_status status;
     const kn_gp *gp = f->gp;
-    kn_mtgpr_plan plan = plan_of(gp->own, gp->complement_component);
+    kn_mtgpr_plan plan = make_plan(gp->own, gp->complement_component);
     kn_decomp R0 = {0};
     kn_mat U = {0}, X = {0};
     kn_mtgpr_learned l = {0};
@@ -389,7 +404,7 @@ out:
     return status;
 }
 
-/* Implements kn_method.cv. */
+/* Implements kn_method.cv: every fold is refitted. */
 static kn_status cv_mtgpr(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
                           kn_gp_maps *out)
 {
@@ -398,7 +413,8 @@ static kn_status cv_mtgpr(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *pro
 
 /* ---- table entry --------------------------------------------------------------------- */
 
-/* Arrays of the model file; L is computed again after reading. */
+/* Implements kn_method.arrays: visits all arrays of the model file, checking them when reading;
+ * L is not stored but computed again after reading. */
 static kn_status visit_arrays_mtgpr(kn_gp *gp, kn_arrays *a)
 {
     kn_status status;
@@ -443,12 +459,6 @@ static void clear_mtgpr(kn_gp *gp)
     gp->own = NULL;
 }
 
-static ptrdiff_t batch_mtgpr(const kn_gp *gp)
-{
-    (void)gp;
-    return 1;
-}
-
 const kn_method kn_method_mtgpr = {
     .name = "mtgpr",
     .title = "MTGPR",
@@ -477,7 +487,6 @@ const kn_method kn_method_mtgpr = {
     .clear = clear_mtgpr,
     .describe = kn_mtgpr_describe,
     .bytes = kn_components_bytes,
-    .batch = batch_mtgpr,
     .need = {kn_mtgpr_need_finalise, kn_mtgpr_need_fit, kn_components_maps_need,
              kn_components_block_need},
 };

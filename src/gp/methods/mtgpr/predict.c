@@ -28,7 +28,8 @@ out:
 
 /* ---- leave-one-out ------------------------------------------------------------------- */
 
-/* Computes Z (N x k), coordinates of the training participants. */
+/* Computes Z (N x k), the coordinates of the training participants: Y Psi^-1/2 B (B'B)^-1. Reads
+ * Y once. */
 static kn_status compute_coordinates(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_mat Z)
 {
     kn_status status;
@@ -49,9 +50,11 @@ out:
     return status;
 }
 
-/* Adds the complement: smooth y with smooth = I - diag(1/kk) K_0^-1, K_0 = c0 R0 + d0 I. Its part
- * inside V, smooth Z, is subtracted from the mean. */
-static kn_status complement_loo(kn_ctx *ctx, const kn_gp *gp, kn_mat Z, kn_fold_prediction *part)
+/* Adds the directions outside V to the leave-one-out means of part: smooth y with smooth = I -
+ * diag(1/kk) K_0^-1 (N x N), K_0 = c0 R0 + d0 I. Its part inside V, smooth Z, is subtracted from
+ * the mean. Z: N x k. */
+static kn_status add_complement_loo(kn_ctx *ctx, const kn_gp *gp, kn_mat Z,
+                                    kn_fold_prediction *part)
 {
     kn_status status;
     const kn_latent *l = &gp->latent;
@@ -95,7 +98,7 @@ kn_status kn_mtgpr_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_g
     KN_TRY(
         kn_latent_loo(ctx, &gp->latent, KN_LEAVE_GROUP, Z, part->mean, part->var, &out->clamped));
     if (gp->complement_component)
-        KN_TRY(complement_loo(ctx, gp, kn_cols(Z, 0, gp->P), part));
+        KN_TRY(add_complement_loo(ctx, gp, kn_cols(Z, 0, gp->P), part));
 out:
     kn_mat_clear(&Z);
     if (status != KN_OK)
@@ -105,7 +108,9 @@ out:
 
 /* ---- joint density of a map ---------------------------------------------------------- */
 
-static kn_mat factor_of(const kn_gp_maps *maps, const kn_fold_prediction *p)
+/* Returns the Cholesky factor L of B'B of a fold or, if the fold uses the model's basis, of the
+ * model; a view. */
+static kn_mat find_factor(const kn_gp_maps *maps, const kn_fold_prediction *p)
 {
     return p->B.data ? p->rotate : ((const kn_mtgpr *)maps->gp->own)->L;
 }
@@ -115,7 +120,7 @@ kn_status kn_mtgpr_map_density(kn_ctx *ctx, const kn_gp_maps *maps, int number, 
     kn_status status;
     const kn_fold_prediction *p = &maps->part[number];
     const kn_gp *gp = maps->gp;
-    kn_mat L = factor_of(maps, p);
+    kn_mat L = find_factor(maps, p);
     ptrdiff_t k = p->var.cols - gp->complement_component;
     *out = (kn_map_density){.K = k, .d0 = 1};
     KN_TRY(kn_mat_copy(ctx, kn_cols(p->var, 0, k), &out->v));
@@ -145,7 +150,7 @@ kn_status kn_mtgpr_map_density_block(kn_ctx *ctx, const kn_gp_maps *maps, int nu
 {
     const kn_fold_prediction *p = &maps->part[number];
     const double *psi = p->psi ? p->psi : maps->gp->psi;
-    kn_mat B = p->B.data ? p->B : maps->gp->B, L = factor_of(maps, p);
+    kn_mat B = p->B.data ? p->B : maps->gp->B, L = find_factor(maps, p);
     (void)y;
     kn_mat_set(V, kn_sub(B, first, 0, V.rows, V.cols));
     if (L.data)

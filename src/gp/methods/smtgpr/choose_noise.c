@@ -21,7 +21,9 @@ typedef struct comparison {
     ptrdiff_t n;
 } comparison;
 
-/* Sums gains (b - a) and counts over groups; without groups each participant is its own group. */
+/* Adds the gain b[i] - a[i] in log density of each held-out participant to sum[] of its group,
+ * and 1 to count[]; without groups each participant is its own group. Participants with too few
+ * responses (NaN) are left out. */
 static void sum_gains_by_group(const kn_gp_maps *cv, const int *groups, const double *a,
                                const double *b, double *sum, double *count)
 {
@@ -34,7 +36,9 @@ static void sum_gains_by_group(const kn_gp_maps *cv, const int *groups, const do
     }
 }
 
-/* Mean held-out log densities, mean gain and its standard error over participants or groups. */
+/* Compares two models by the log densities of the same held-out maps: mean log density of each,
+ * mean gain of whitened over structured noise, and its standard error over groups (groups: N or
+ * NULL) or participants. */
 static kn_status compare_densities(kn_ctx *ctx, const kn_gp_maps *structured,
                                    const kn_gp_maps *whitened, const int *groups, comparison *out)
 {
@@ -76,7 +80,8 @@ out:
     return status;
 }
 
-/* Moves the second model and its maps to *gp and *to. */
+/* Replaces *gp and its maps *to_maps by *second and *maps, which become empty; what they held is
+ * freed. */
 static void move_model(kn_gp *second, kn_gp_maps *maps, kn_gp *gp, kn_gp_maps *to_maps)
 {
     kn_gp_maps_clear(to_maps);
@@ -88,8 +93,9 @@ static void move_model(kn_gp *second, kn_gp_maps *maps, kn_gp *gp, kn_gp_maps *t
     *maps = (kn_gp_maps){0};
 }
 
-/* Returns the R0 of the structured fit as a search result. */
-static kn_search_result search_result_of_fit(const kn_gp *gp, const kn_fit_info *info)
+/* Returns the R0 (covariance between participants) of a fitted model, and how its search ended,
+ * as a search result. */
+static kn_search_result make_search_result(const kn_gp *gp, const kn_fit_info *info)
 {
     const kn_decomp *R0 = &gp->latent.cell[0].R0;
     kn_search_result found = {.stop = info->stop, .projected = info->projected_gradient};
@@ -98,7 +104,9 @@ static kn_search_result search_result_of_fit(const kn_gp *gp, const kn_fit_info 
     return found;
 }
 
-/* Fits whitened noise and keeps the better of the two models in *gp. */
+/* Fits whitened noise at the R0 (covariance between participants) and with the number of
+ * components of the structured model *gp, and keeps the model with the higher density of
+ * held-out maps (by more than one standard error) in *gp. Sets info->noise_choice. */
 static kn_status try_whitened(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
@@ -109,7 +117,7 @@ static kn_status try_whitened(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_
     kn_gp other = {0};
     comparison c;
     ptrdiff_t rank = p->gram.rank, limit = rank == p->Y.T ? rank : rank - 1;
-    kn_search_result found = search_result_of_fit(gp, info);
+    kn_search_result found = make_search_result(gp, info);
     o.cv = &cv;
     q.options = &o;
     q.groups = (kn_groups){0};
@@ -146,7 +154,9 @@ out:
     return status;
 }
 
-/* Fits structured noise first; whitened noise needs cross-validated maps and N <= KN_MANY. */
+/* Implements kn_method.fit for {noise=auto}: fits structured noise, then whitened noise, and
+ * keeps the better. Whitened noise needs cross-validated maps and N <= KN_MANY; if it is
+ * cancelled, the structured model stays. */
 static kn_status fit_noise_auto(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     info->method = &kn_method_smtgpr;
@@ -175,13 +185,15 @@ static kn_status fit_noise_auto(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fi
     return status;
 }
 
-/* Memory: the larger of the two models; components are those of structured noise. */
+/* Implements kn_method.need.settle, which sets the sizes that the options leave open to a memory
+ * plan: the components are those of structured noise. */
 static void need_settle(kn_problem_size *s)
 {
     kn_method_smtgpr.need.settle(s);
 }
 
-/* Memory plan of both fits: the second runs while the first model is kept. */
+/* Implements kn_method.need.fit, which predicts in plan r the memory of a fit, here of two: the
+ * second runs while the first model stays in the plan. */
 static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_mem_usage begin = r->now, structured;
@@ -193,11 +205,15 @@ static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_free(r, begin, structured);
 }
 
+/* Implements kn_method.need.maps, which predicts in plan r the memory of maps of n participants:
+ * that of whitened noise, which is larger, unless many participants exclude it. */
 static void need_maps(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
     (s->range > 0 ? &kn_method_smtgpr : &kn_method_whitened)->need.maps(r, s, kind, n);
 }
 
+/* Implements kn_method.need.block, which predicts in plan r the memory of one block of maps:
+ * that of whitened noise, which is larger, unless many participants exclude it. */
 static void need_block(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
     (s->range > 0 ? &kn_method_smtgpr : &kn_method_whitened)->need.block(r, s, kind, n);

@@ -63,7 +63,8 @@ static void analysis_clear(analysis *a)
     kn_sum_clear(&a->sum);
 }
 
-/* Allocates work space for eigenproblems of size n, which is T or N. */
+/* Allocates the work space for eigenproblems of size n, which is T or N. The caller clears a,
+ * also after an error. */
 static kn_status analysis_new(kn_ctx *ctx, ptrdiff_t n, analysis *a)
 {
     kn_status status;
@@ -77,7 +78,8 @@ out:
     return status;
 }
 
-/* Worker function: leading eigenpairs of eig.A on one thread. */
+/* Task for kn_la_parallel (self: analysis): leading k eigenpairs of eig.A on one thread, into s2
+ * and V; `failed` is the solver's status. */
 static void decompose_leading(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
 {
     analysis *a = self;
@@ -86,7 +88,8 @@ static void decompose_leading(void *self, int worker, ptrdiff_t from, ptrdiff_t 
         a->failed = kn_eig_leading(&a->eig, a->V.rows, a->k, a->s2, a->V);
 }
 
-/* Computes the leading eigenpairs of eig.A and their gains (w - 1)+. */
+/* Computes the leading eigenpairs of eig.A (Yw'Yw or Yw Yw') and their gains (w - 1)+, w = s2/N.
+ * KN_ERR_NUMERIC if there is no convergence, KN_ERR_CANCELLED. */
 static kn_status compute_gains(kn_ctx *ctx, analysis *a)
 {
     if (a->k > 0)
@@ -99,8 +102,10 @@ static kn_status compute_gains(kn_ctx *ctx, analysis *a)
     return kn_check_cancel(ctx);
 }
 
-/* psi_j from the squares of row `row` of V (or L), found with the current psi. */
-static double next_psi(const analysis *a, ptrdiff_t j, kn_mat V, ptrdiff_t row)
+/* Returns the next noise variance psi_j of response j: its variance minus what the factors
+ * explain, from row `row` of the eigenvectors V (or L), found with the current psi; at least
+ * FLOOR of the variance. */
+static double compute_next_psi(const analysis *a, ptrdiff_t j, kn_mat V, ptrdiff_t row)
 {
     double shared = 0;
     for (ptrdiff_t p = 0; p < a->P && p < a->k; p++)
@@ -108,12 +113,14 @@ static double next_psi(const analysis *a, ptrdiff_t j, kn_mat V, ptrdiff_t row)
     return fmax(a->var[j] - a->psi[j] * shared, FLOOR * kn_responses_variance(a->Y, j, a->var[j]));
 }
 
-static double first_psi(const analysis *a, ptrdiff_t j)
+/* Returns the noise variance at which response j starts: half of its variance. */
+static double compute_first_psi(const analysis *a, ptrdiff_t j)
 {
     return START * kn_responses_variance(a->Y, j, a->var[j]);
 }
 
-/* Number of factors above rounding error that leave variance outside. */
+/* Returns the number of factors, at most a->P: eigenvalues above rounding error, one fewer
+ * unless they span all T responses, so that variance remains outside. */
 static ptrdiff_t count_factors(const analysis *a)
 {
     ptrdiff_t rank = 0, n = a->V.rows > 8 ? a->V.rows : 8;
@@ -127,7 +134,8 @@ static ptrdiff_t count_factors(const analysis *a)
 
 /* ---- T <= N: covariance matrix ------------------------------------------------------- */
 
-/* Reads Y into y (N x T), centres it and sets variances and the first psi. */
+/* Reads all responses into y (N x T), subtracts a->mean, and sets their variances a->var and the
+ * first a->psi (T). */
 static void read_centred(kn_ctx *ctx, analysis *a, kn_mat y)
 {
     kn_responses_block(ctx, a->Y, 0, y);
@@ -136,10 +144,11 @@ static void read_centred(kn_ctx *ctx, analysis *a, kn_mat y)
         for (ptrdiff_t i = 0; i < y.rows; i++)
             c[i] -= a->mean ? a->mean[j] : 0;
         a->var[j] = kn_sumsq(kn_cols(y, j, 1)) / (double)y.rows;
-        a->psi[j] = first_psi(a, j);
+        a->psi[j] = compute_first_psi(a, j);
     }
 }
 
+/* Sets eig.A (T x T, lower triangle) to S divided by psi_i^1/2 psi_j^1/2. */
 static void whiten_covariance(analysis *a, kn_mat S)
 {
     for (ptrdiff_t j = 0; j < S.cols; j++)
@@ -147,8 +156,9 @@ static void whiten_covariance(analysis *a, kn_mat S)
             kn_col(a->eig.A, j)[i] = kn_at(S, i, j) / sqrt(a->psi[i] * a->psi[j]);
 }
 
-/* T <= N: iterates on the T x T covariance S; Y is read once. */
-static kn_status by_covariance(kn_ctx *ctx, analysis *a, kn_factors *out)
+/* Runs the analysis for T <= N on the T x T covariance, which needs one reading of Y: sets psi,
+ * B, Z and total of *out. */
+static kn_status analyse_covariance(kn_ctx *ctx, analysis *a, kn_factors *out)
 {
     kn_status status;
     ptrdiff_t N = a->Y->N, T = a->Y->T;
@@ -161,7 +171,7 @@ static kn_status by_covariance(kn_ctx *ctx, analysis *a, kn_factors *out)
         whiten_covariance(a, S);
         KN_TRY(compute_gains(ctx, a));
         for (ptrdiff_t j = 0; round < ROUNDS && j < T; j++)
-            a->psi[j] = next_psi(a, j, a->V, j);
+            a->psi[j] = compute_next_psi(a, j, a->V, j);
     }
     ptrdiff_t P = count_factors(a);
     KN_TRY(kn_mat_copy(ctx, kn_cols(a->V, 0, P), &out->B));
@@ -181,7 +191,8 @@ out:
 
 /* ---- T > N: Gram matrices ------------------------------------------------------------ */
 
-/* Allocates the rows of a block, and the exact sum for Yw Yw' while rounds remain. */
+/* Begins a loop over Y (self: analysis): allocates the rows of L of one block, and the exact sum
+ * for Yw Yw' (N x N) while rounds remain. */
 static kn_status begin_pass(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     analysis *a = self;
@@ -196,7 +207,8 @@ out:
     return status;
 }
 
-/* Centres a block and sets its variances; after the first round computes L = Yw'US. */
+/* Subtracts the means from a block in place and sets the variances of its responses; after the
+ * first round computes its rows of L = Yw'US (count x k). */
 static void centre_block(kn_ctx *ctx, analysis *a, const kn_block *b)
 {
     for (ptrdiff_t j = 0; j < b->count; j++) {
@@ -215,8 +227,9 @@ static void centre_block(kn_ctx *ctx, analysis *a, const kn_block *b)
             kn_col(a->L, p)[j] /= sqrt(a->psi[b->first + j]);
 }
 
-/* Visits a block: updates psi and adds Yw Yw'; in the last loop writes B. */
-static kn_status take_block(kn_ctx *ctx, void *self, kn_block *b)
+/* Block visitor (self: analysis): updates psi of the block's responses and adds Yw Yw' to the
+ * sum; in the last loop writes its rows of B instead. */
+static kn_status update_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     analysis *a = self;
     centre_block(ctx, a, b);
@@ -228,7 +241,7 @@ static kn_status take_block(kn_ctx *ctx, void *self, kn_block *b)
     for (ptrdiff_t j = 0; j < b->count; j++) {
         ptrdiff_t r = b->first + j;
         double *y = kn_col(b->y, j);
-        a->psi[r] = a->round == 0 ? first_psi(a, r) : next_psi(a, r, a->L, j);
+        a->psi[r] = a->round == 0 ? compute_first_psi(a, r) : compute_next_psi(a, r, a->L, j);
         for (ptrdiff_t i = 0; i < b->y.rows; i++)
             y[i] /= sqrt(a->psi[r]);
     }
@@ -237,8 +250,9 @@ static kn_status take_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-/* Eigenpairs of the Gram matrix of this round, for the next one. */
-static kn_status take_gram(kn_ctx *ctx, analysis *a)
+/* Ends an iteration: eigenpairs of the summed Gram matrix Yw Yw' (N x N), and US = V s^-1 (N x
+ * k) for the next loop. */
+static kn_status decompose_gram(kn_ctx *ctx, analysis *a)
 {
     kn_status status;
     ptrdiff_t N = a->Y->N;
@@ -252,18 +266,19 @@ out:
     return status;
 }
 
-/* T > N: one block loop per iteration, and one more for B. */
-static kn_status by_grams(kn_ctx *ctx, analysis *a, kn_factors *out)
+/* Runs the analysis for T > N on N x N Gram matrices: one block loop per iteration, and one more
+ * for B; sets psi, B, Z and total of *out. */
+static kn_status analyse_grams(kn_ctx *ctx, analysis *a, kn_factors *out)
 {
     kn_status status;
     ptrdiff_t N = a->Y->N, T = a->Y->T, P;
     kn_block_loop loop = {.Y = *a->Y};
-    kn_visitor visitor = {a, KN_BLOCK_Y, begin_pass, take_block, NULL};
+    kn_visitor visitor = {a, KN_BLOCK_Y, begin_pass, update_block, NULL};
     KN_TRY(kn_mat_new(ctx, N, a->k, &a->US));
     KN_TRY(kn_mat_new(ctx, N, N, &a->G));
     for (a->round = 0; a->round <= ROUNDS; a->round++) {
         KN_TRY(kn_block_loop_run(ctx, &loop, &visitor, 1));
-        KN_TRY(take_gram(ctx, a));
+        KN_TRY(decompose_gram(ctx, a));
         kn_report_progress(ctx, "factors", a->round + 1, ROUNDS + 1, NAN);
     }
     P = count_factors(a);
@@ -284,7 +299,8 @@ out:
 
 /* ---- both ---------------------------------------------------------------------------- */
 
-static ptrdiff_t pairs_of(ptrdiff_t N, ptrdiff_t T, ptrdiff_t P)
+/* Returns the number of eigenpairs to compute for P factors: one more, at most min(N, T). */
+static ptrdiff_t count_pairs(ptrdiff_t N, ptrdiff_t T, ptrdiff_t P)
 {
     return kn_min_size(P + 1, kn_min_size(N, T));
 }
@@ -294,11 +310,11 @@ kn_status kn_factors_new(kn_ctx *ctx, const kn_responses *Y, const double *mean,
 {
     kn_status status;
     ptrdiff_t n = kn_min_size(Y->N, Y->T);
-    analysis a = {.Y = Y, .mean = mean, .P = P, .k = pairs_of(Y->N, Y->T, P)};
+    analysis a = {.Y = Y, .mean = mean, .P = P, .k = count_pairs(Y->N, Y->T, P)};
     kn_basis signs;
     *out = (kn_factors){0};
     KN_TRY(analysis_new(ctx, n, &a));
-    KN_TRY((Y->T <= Y->N ? by_covariance : by_grams)(ctx, &a, out));
+    KN_TRY((Y->T <= Y->N ? analyse_covariance : analyse_grams)(ctx, &a, out));
     signs = (kn_basis){.B = out->B, .Z = out->Z};
     kn_basis_fix_signs(&signs);
     out->psi = a.psi;
@@ -312,14 +328,14 @@ out:
 
 double kn_factors_flops(ptrdiff_t N, ptrdiff_t T, ptrdiff_t P)
 {
-    double n = (double)kn_min_size(N, T), k = (double)pairs_of(N, T, P);
+    double n = (double)kn_min_size(N, T), k = (double)count_pairs(N, T, P);
     double walks = T > N ? (ROUNDS + 1) * (double)N * (double)N * (double)T : (double)N * n * n;
     return walks + (ROUNDS + 1) * (4.0 / 3 * n * n * n + 2 * n * n * k);
 }
 
 void kn_factors_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t P)
 {
-    ptrdiff_t n = kn_min_size(N, T), k = pairs_of(N, T, P), width = kn_block_loop_width(0, T);
+    ptrdiff_t n = kn_min_size(N, T), k = count_pairs(N, T, P), width = kn_block_loop_width(0, T);
     kn_plan_alloc_d(r, KN_NEED_WORK, T, 1);  /* psi */
     kn_plan_alloc_d(r, KN_NEED_BASIS, T, P); /* B */
     kn_plan_alloc_d(r, KN_NEED_WORK, N, P);  /* Z */

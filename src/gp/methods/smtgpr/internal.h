@@ -28,17 +28,19 @@ typedef struct kn_factors {
     double total; /* |Yw|^2 */
 } kn_factors;
 
-/* Runs the analysis with at most P factors. Y N x T; mean T, subtracted from Y, or NULL: 0. Results
- * do not depend on the number of threads. Fails with KN_ERR_NUMERIC if an eigenproblem fails. The
- * caller frees *out. Collective. */
+/* Factor analysis of the responses Y (N x T) with at most P factors: noise variances psi,
+ * directions B and coordinates Z. mean (T) is subtracted from Y; NULL: 0. Results do not depend
+ * on the number of threads. KN_ERR_NUMERIC if an eigenproblem fails. The caller frees *out.
+ * Collective. */
 kn_status kn_factors_new(kn_ctx *ctx, const kn_responses *Y, const double *mean, ptrdiff_t P,
                          kn_factors *out);
 /* Frees psi, B and Z. */
 void kn_factors_clear(kn_factors *f);
 
-/* Estimated cost in flops. */
+/* Returns the estimated cost in flops of kn_factors_new. */
 double kn_factors_flops(ptrdiff_t N, ptrdiff_t T, ptrdiff_t P);
-/* Memory plan: keeps psi, B and Z; the rest is temporary. */
+/* Predicts in plan r the memory of kn_factors_new: psi (T), B (T x P) and Z (N x P) stay in the
+ * plan, the iterations only raise the peak. */
 void kn_factors_need(kn_mem_plan *r, ptrdiff_t N, ptrdiff_t T, ptrdiff_t P);
 
 /* ---- whitened_model.c: components and complement at a given R0 ---- */
@@ -63,34 +65,44 @@ typedef struct kn_whitened_data {
     const double *theta;   /* of R0 */
 } kn_whitened_data;
 
-/* Estimates c, d by the profile of 1b; w->factors and w->complement must be set. */
+/* Estimates c, d of the components and of the directions outside at R0 (covariance between
+ * participants) with parameters data->theta, by the profile of METHOD 1b: sets latent, lml and
+ * rank of *w; w->factors and w->complement must be set. Collective. */
 kn_status kn_whitened_at(kn_ctx *ctx, const kn_whitened_data *data, kn_whitened *w);
-/* Returns the data from which D0 is computed; borrowed from *data and *w. */
+/* Returns the input of the functions of gp/basis/complement.h for this fit: responses, psi, B
+ * and their coordinates; borrowed from *data and *w. */
 kn_complement_input kn_whitened_outside(const kn_whitened_data *data, const kn_whitened *w);
 
-void kn_whitened_need(kn_mem_plan *r, const kn_problem_size *s); /* keeps factors and components */
+/* Predicts in plan r the memory of kn_whitened_at with the factors: factors and components stay
+ * in the plan, the engine only raises the peak. */
+void kn_whitened_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- whitened_fold.c: cross-validation with whitened noise ---- */
 
-/* Fits and predicts one fold, for kn_refit_cv. */
+/* Fits whitened noise to the training rows of a fold at fixed R0 (covariance between
+ * participants) and predicts its held-out rows, for kn_refit_cv. */
 kn_status kn_whitened_fold(kn_ctx *ctx, const kn_refit *f, kn_fold_prediction *part,
                            double *clamped);
-/* Implements kn_method.cv. */
+/* Implements kn_method.cv for whitened noise: every fold is refitted. */
 kn_status kn_whitened_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem,
                          kn_gp_maps *out);
-/* Memory plan of kn_whitened_cv: keeps the predictions of all folds. */
+/* Predicts in plan r the memory of kn_whitened_cv: the predictions of all folds stay in the
+ * plan. */
 void kn_whitened_cv_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- whitened_loo.c: leave-one-out with whitened noise ---- */
 
-/* Implements kn_method.loo. */
+/* Implements kn_method.loo for whitened noise: closed-form leave-one-out at fixed psi and B. */
 kn_status kn_whitened_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
-void kn_whitened_loo_need(kn_mem_plan *r, const kn_problem_size *s); /* keeps S */
+/* Predicts in plan r the memory of kn_whitened_loo: the smoother (N x N) stays in the plan, the
+ * rest only raises the peak. */
+void kn_whitened_loo_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- whitened.c: fit with whitened noise ---- */
 
-/* Fits P components at the R0 found->at with rank p->spec.rank. If R0 is not additive, it is
- * searched again with these components. Sets *gp, *info and the cross-validated maps. */
+/* Fits whitened noise with P components at the R0 (covariance between participants) found->at,
+ * with rank p->spec.rank. If R0 is not additive, it is searched again with these components.
+ * Sets *gp, *info and the cross-validated maps. */
 kn_status kn_whitened_fit_at(kn_ctx *ctx, kn_fit_problem *p, kn_search_result *found, ptrdiff_t P,
                              kn_gp *gp, kn_fit_info *info);
 

@@ -22,7 +22,8 @@
 #include "gp/predict/predict.h"
 #include "la/la.h"
 
-/* The exact iso likelihood has no noise left to fit if the basis spans the responses [METHOD 2]. */
+/* Returns KN_ERR_DATA, naming the numbers of components that work, if the basis spans the
+ * responses under the exact iso likelihood, which then has no noise left to fit [METHOD 2]. */
 static kn_status check_complement(kn_ctx *ctx, const kn_fit_problem *p, const kn_basis *basis)
 {
     const kn_gram *gram = &p->gram;
@@ -44,7 +45,8 @@ static kn_status check_complement(kn_ctx *ctx, const kn_fit_problem *p, const kn
                    P, works);
 }
 
-/* P = 0: all variance is outside the basis. */
+/* Fills *basis with no component (P = 0): all variance, from the moments of the scaling, is
+ * outside it. */
 static kn_status make_empty_basis(kn_ctx *ctx, const kn_fit_problem *p, kn_basis *basis)
 {
     kn_status status;
@@ -60,9 +62,11 @@ out:
     return status;
 }
 
-/* Principal components from the Gram matrix; their number is given or chosen by held-out loss. */
-static kn_status gram_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t *P,
-                            kn_components_pilot *found, kn_fit_info *info)
+/* Fills *basis with *P principal components from the Gram matrix p->gram, which is computed if
+ * necessary; *P = 0: chosen by held-out loss (pilot R0 in *found). KN_ERR_ARGUMENT if *P exceeds
+ * the rank. Collective. */
+static kn_status make_gram_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t *P,
+                                 kn_components_pilot *found, kn_fit_info *info)
 {
     kn_status status;
     if (!p->gram.G.data)
@@ -78,22 +82,22 @@ out:
     return status;
 }
 
-/* Computes the basis of the rows that are not held out; their missing cells are imputed from
- * themselves. */
+/* Computes p->held_out: at most K components of the rows that fold (N) does not hold out; their
+ * missing cells are imputed from themselves. Collective. */
 static kn_status make_held_out_basis(kn_ctx *ctx, kn_fit_problem *p, const int *fold, ptrdiff_t K)
 {
     kn_status status;
     kn_fold f = {0};
     kn_responses Y = p->Y;
-    kn_heldout_input of = {.Y = &Y, .fold = fold, .seed = p->options->search.seed};
+    kn_heldout_input input = {.Y = &Y, .fold = fold, .seed = p->options->search.seed};
     double *imputed = NULL;
     if (p->gram.by_responses && !p->completion)
-        of.gram = &p->gram;
+        input.gram = &p->gram;
     if (p->completion) {
         KN_TRY(kn_fold_rows(ctx, Y.N, fold, 0, &f));
         KN_TRY(kn_completion_fold(ctx, p->completion, f.train, f.n_train, &imputed, &Y));
     }
-    KN_TRY(kn_heldout_new(ctx, &of, K, &p->held_out));
+    KN_TRY(kn_heldout_new(ctx, &input, K, &p->held_out));
     if (p->completion)
         kn_completion_reject_sparse(p->completion, f.train, f.n_train, p->held_out.mean);
 out:
@@ -102,10 +106,10 @@ out:
     return status;
 }
 
-/* The basis of all rows by a range finder that starts from the basis of those not held out, if
- * there is one. */
-static kn_status basis_from_held_out(kn_ctx *ctx, kn_fit_problem *p, ptrdiff_t P, kn_basis *basis,
-                                     kn_fit_info *info)
+/* Fills *basis with P components of all rows by the range finder, which starts from the basis of
+ * those not held out, if there is one. Collective. */
+static kn_status make_basis_from_held_out(kn_ctx *ctx, kn_fit_problem *p, ptrdiff_t P,
+                                          kn_basis *basis, kn_fit_info *info)
 {
     kn_status status;
     const kn_responses *Y = &p->Y;
@@ -126,10 +130,11 @@ out:
     return status;
 }
 
-/* The same for large N without any N x N matrix: first the basis of the rows not held out, then
- * that of all rows. */
-static kn_status large_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t *P,
-                             kn_components_pilot *found, kn_fit_info *info)
+/* Fills *basis with *P principal components for more than KN_MANY participants, without any N x
+ * N matrix: first the basis of the rows not held out, which chooses *P if it is 0, then that of
+ * all rows. Collective. */
+static kn_status make_large_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, ptrdiff_t *P,
+                                  kn_components_pilot *found, kn_fit_info *info)
 {
     kn_status status = KN_OK;
     const kn_responses *Y = &p->Y;
@@ -156,14 +161,16 @@ static kn_status large_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, pt
         KN_TRY(kn_basis_check(ctx, Y, *P, p->gram.rank));
         KN_TRY(kn_basis_pca(ctx, Y, &p->gram, *P, basis));
     } else {
-        KN_TRY(basis_from_held_out(ctx, p, *P, basis, info));
+        KN_TRY(make_basis_from_held_out(ctx, p, *P, basis, info));
     }
 out:
     kn_free(fold);
     return status;
 }
 
-/* Computes the basis that the options request; sets gp->P. */
+/* Computes the basis that the options request, the user's or principal components, and sets
+ * gp->P; *found receives the pilot's R0 (covariance between participants) if components are
+ * chosen. Collective. */
 static kn_status make_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, kn_gp *gp,
                             kn_components_pilot *found, kn_fit_info *info)
 {
@@ -171,14 +178,17 @@ static kn_status make_basis(kn_ctx *ctx, kn_fit_problem *p, kn_basis *basis, kn_
     if (p->options->basis.data) {
         KN_TRY(kn_user_span_given(ctx, p, basis, gp, info));
     } else {
-        KN_TRY((p->Y.N > KN_MANY ? large_basis : gram_basis)(ctx, p, basis, &gp->P, found, info));
+        KN_TRY((p->Y.N > KN_MANY ? make_large_basis : make_gram_basis)(ctx, p, basis, &gp->P, found,
+                                                                       info));
     }
     KN_TRY(check_complement(ctx, p, basis));
 out:
     return status;
 }
 
-/* Builds the fitted model from the engine at its optimum; moves basis->B. */
+/* Builds the fitted model gp from the engine at its optimum: latent form (independent processes
+ * of the components), noise, and loadings B, which are moved from the basis or, with dense iso
+ * noise, B U_C. X (N x F) is copied. */
 static kn_status assemble_model(kn_ctx *ctx, kn_mat X, kn_engine *e, kn_basis *basis, kn_gp *gp)
 {
     kn_status status;
@@ -203,9 +213,9 @@ out:
     return status;
 }
 
-/* Finds R0 and everything inside for the chosen basis. The additive R0 is estimated by a pilot fit
- * with its own number of components and then fixed [METHOD 3b]; other kernels are searched with
- * these components. */
+/* Finds R0 and everything inside for the chosen basis; the engine *e is left at the optimum,
+ * found->at holds it. The additive R0 is estimated by a pilot with its own number of components
+ * and then fixed [METHOD 3b]; other kernels are searched with these components. Collective. */
 static kn_status search_parameters(kn_ctx *ctx, kn_fit_problem *p, const kn_basis *basis,
                                    kn_components_pilot *found, kn_engine *e, kn_fit_info *info)
 {
@@ -223,8 +233,8 @@ out:
     return status;
 }
 
-/* Keeps |z_p|^2, from which the in-sample noise follows without a pass over Y of 2 N P T flops
- * [noise.c]. */
+/* Sets gp->energy[p] = |z_p|^2 (P) of the coordinates Z (N x P), from which the in-sample noise
+ * follows without a pass over Y of 2 N P T flops [noise.c]. */
 static kn_status keep_energies(kn_ctx *ctx, kn_mat Z, kn_gp *gp)
 {
     kn_status status = kn_alloc_d(ctx, gp->P, &gp->energy);
@@ -233,7 +243,7 @@ static kn_status keep_energies(kn_ctx *ctx, kn_mat Z, kn_gp *gp)
     return status;
 }
 
-/* Keeps the pairwise distances for the folds and frees the decompositions. */
+/* Moves the pair statistics of the engine to core, for the folds, and frees the decompositions. */
 static void move_pairs(kn_engine *e, kn_engine_core *core)
 {
     kn_engine_donate(e, core);
@@ -242,8 +252,9 @@ static void move_pairs(kn_engine *e, kn_engine_core *core)
     core->decomposed = false;
 }
 
-/* The fit: basis and number of components, hyperparameters, the model, then cross-validation. After
- * cancellation the best point is kept if the caller wants that, without cross-validated maps. */
+/* Implements kn_method.fit: basis and number of components, hyperparameters, the model, then
+ * cross-validation. After cancellation the best point is kept if the caller wants that, without
+ * cross-validated maps. [METHOD 1] */
 static kn_status fit_smtgpr(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status = KN_OK;
@@ -288,7 +299,8 @@ out:
     return status;
 }
 
-/* Implements kn_method.need.settle: number of components, width of the range finder, folds. */
+/* Implements kn_method.need.settle, which sets the sizes that the options leave open to a memory
+ * plan: sets number of components, width of the range finder and folds. */
 static void need_settle(kn_problem_size *s)
 {
     bool many = s->N > KN_MANY;
@@ -302,8 +314,9 @@ static void need_settle(kn_problem_size *s)
         s->folds = KN_HELD_OUT_ONCE;
 }
 
-/* Memory plan of make_basis: keeps what the problem keeps; *basis: usage before the basis. */
-static void basis_need(kn_mem_plan *r, const kn_problem_size *s, kn_mem_usage *basis)
+/* Predicts in plan r the memory of make_basis: what the problem keeps stays in the plan; *basis
+ * receives the usage before the basis itself. */
+static void need_basis(kn_mem_plan *r, const kn_problem_size *s, kn_mem_usage *basis)
 {
     bool held_out = s->range > 0 && (s->chosen || s->folds > 0);
     bool finder = s->range > 0 && !kn_heldout_by_products(s->T);
@@ -333,11 +346,12 @@ static void basis_need(kn_mem_plan *r, const kn_problem_size *s, kn_mem_usage *b
     kn_plan_free(r, *basis, before);
 }
 
-/* Implements kn_method.need.fit; keeps basis, components and noise. */
+/* Implements kn_method.need.fit, which predicts in plan r the memory of a fit: basis,
+ * components, noise and cross-validated maps stay in the plan. */
 static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_mem_usage begin = r->now, made;
-    basis_need(r, s, &made);
+    need_basis(r, s, &made);
     kn_plan_stage(r, "search");
     kn_search_need(r, s);
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->F);
@@ -365,7 +379,8 @@ static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
         kn_plan_alloc_d(r, KN_NEED_BASIS, s->T, s->range + 1);
 }
 
-/* Iso noise is s2; structured noise is estimated from held-out participants [METHOD 1d]. */
+/* Implements kn_method.known_noise: iso noise is s2 in every response (true); structured noise
+ * is estimated from held-out participants (false) [METHOD 1d]. */
 static bool known_noise(kn_gp *gp)
 {
     bool iso = gp->spec.noise == KN_NOISE_ISO;
@@ -374,13 +389,8 @@ static bool known_noise(kn_gp *gp)
     return iso;
 }
 
-static ptrdiff_t batch_smtgpr(const kn_gp *gp)
-{
-    (void)gp;
-    return 1;
-}
-
-/* Method operation `deidentify`: refuses iso noise, whose prediction needs the training sample. */
+/* Implements kn_method.deidentify; KN_ERR_ARGUMENT for iso noise, whose prediction needs the
+ * training sample. */
 static kn_status deidentify_smtgpr(kn_ctx *ctx, const kn_gp *from, kn_deidentification *how,
                                    kn_gp *to)
 {
@@ -416,6 +426,5 @@ const kn_method kn_method_smtgpr = {
     .points = kn_components_points,
     .arrays = kn_components_arrays,
     .bytes = kn_components_bytes,
-    .batch = batch_smtgpr,
     .need = {need_settle, need_fit, kn_components_maps_need, kn_components_block_need},
 };

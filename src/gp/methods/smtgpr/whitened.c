@@ -22,7 +22,8 @@
 static const double FLOPS = 4e10, LONG = 10; /* flops per second, measured on two cores; seconds
                                               * worth a message */
 
-/* Fails with KN_ERR_ARGUMENT for more than KN_MANY participants. */
+/* Returns KN_ERR_ARGUMENT for more than KN_MANY participants, because whitened noise needs
+ * matrices over all pairs. */
 static kn_status check_samples(kn_ctx *ctx, ptrdiff_t N)
 {
     if (N <= KN_MANY)
@@ -33,7 +34,8 @@ static kn_status check_samples(kn_ctx *ctx, ptrdiff_t N)
                    N, KN_MANY);
 }
 
-/* The components must leave something for the complement, unless they span all responses. */
+/* Limits a chosen number of components *P, or refuses a given one (KN_ERR_ARGUMENT), so that
+ * variance remains outside the components, unless they span all responses. */
 static kn_status check_components(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t *P)
 {
     const kn_gp_options *o = p->options;
@@ -49,7 +51,8 @@ static kn_status check_components(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_
                    limit < p->Y.T ? ", because some variance must remain for the noise" : "");
 }
 
-/* Logs the expected duration of the factor analysis if it is long. */
+/* Logs the expected duration of the factor analysis with P components, per fit and fold, if it
+ * is long. */
 static void log_duration(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
 {
     double s = kn_factors_flops(p->Y.N, p->Y.T, P) / FLOPS;
@@ -61,7 +64,8 @@ static void log_duration(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P)
                p->Y.T, s, folds);
 }
 
-/* Searches a non-additive R0 with the whitened components [METHOD 3b]. */
+/* Searches a non-additive R0 (covariance between participants) with the whitened components Z (N
+ * x P): updates *found, theta (parameters of R0) and p->spec.rank [METHOD 3b]. */
 static kn_status search_parameters(kn_ctx *ctx, kn_fit_problem *p, kn_mat Z,
                                    kn_search_result *found, double *theta)
 {
@@ -78,7 +82,8 @@ out:
     return status;
 }
 
-/* Moves the components to the model. */
+/* Moves psi, B and the latent form (independent processes of the components) of *w to the model
+ * gp and computes its D0 for the directions outside the components. Collective. */
 static kn_status assemble_model(kn_ctx *ctx, const kn_whitened_data *data, kn_whitened *w,
                                 kn_gp *gp)
 {
@@ -101,7 +106,8 @@ out:
     return status;
 }
 
-/* Records the result in *info and adds to its evaluation counts, which must be initialised. */
+/* Records likelihood, components and what the basis leaves out in *info and adds to its
+ * evaluation counts, which must be initialised. */
 static void record_fit(const kn_gp *gp, const kn_whitened *w, kn_search_result *found,
                        kn_fit_info *info)
 {
@@ -154,7 +160,8 @@ out:
     return status;
 }
 
-/* R0 and number of components are those of structured noise; groups matter for the folds only. */
+/* Implements kn_method.fit for {noise=whitened}: R0 and number of components are those of
+ * structured noise; groups matter for the folds only. [METHOD 1f] */
 static kn_status fit_whitened(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
@@ -182,8 +189,8 @@ out:
 
 /* ---- joint density of a map ---- */
 
-/* Implements kn_method.map_density: V = B, d of the components, outside v0 and d0 of the
- * complement. */
+/* Implements kn_method.map_density: V = B, variances d of the components, and v0 and d0 of the
+ * directions outside; a fold has its own. */
 static kn_status map_density_whitened(kn_ctx *ctx, const kn_gp_maps *maps, int part,
                                       kn_map_density *out)
 {
@@ -207,9 +214,10 @@ out:
     return status;
 }
 
-/* Implements kn_method.map_density_block: rows of B, scale psi^1/2. */
-static kn_status density_block(kn_ctx *ctx, const kn_gp_maps *maps, int part, ptrdiff_t first,
-                               kn_mat y, kn_mat V, double *scale)
+/* Implements kn_method.map_density_block: rows of B (count x P) and scale psi^1/2 of the
+ * responses from `first` on. */
+static kn_status map_density_block_whitened(kn_ctx *ctx, const kn_gp_maps *maps, int part,
+                                            ptrdiff_t first, kn_mat y, kn_mat V, double *scale)
 {
     const kn_fold_prediction *p = &maps->part[part];
     const double *psi = p->psi ? p->psi : maps->gp->psi;
@@ -222,7 +230,8 @@ static kn_status density_block(kn_ctx *ctx, const kn_gp_maps *maps, int part, pt
 
 /* ---- other functions of the table entry ---- */
 
-/* Checks after reading that psi exists and D0 has the expected number of rows. */
+/* Implements kn_method.arrays: those of the components; checks after reading that psi exists and
+ * D0 has the expected number of rows. */
 static kn_status visit_arrays_whitened(kn_gp *gp, kn_arrays *a)
 {
     kn_status status = kn_components_arrays(gp, a);
@@ -235,19 +244,8 @@ static kn_status visit_arrays_whitened(kn_gp *gp, kn_arrays *a)
     return KN_OK;
 }
 
-static bool known_noise(kn_gp *gp)
-{
-    (void)gp;
-    return false; /* from held-out residuals, or in-sample [noise.c] */
-}
-
-static ptrdiff_t batch_whitened(const kn_gp *gp)
-{
-    (void)gp;
-    return 1;
-}
-
-/* Not possible: D0 holds the responses of the training participants. */
+/* Implements kn_method.deidentify: always KN_ERR_ARGUMENT, because D0 holds the responses of the
+ * training participants. */
 static kn_status refuse_deidentification(kn_ctx *ctx, const kn_gp *from, kn_deidentification *how,
                                          kn_gp *to)
 {
@@ -256,8 +254,8 @@ static kn_status refuse_deidentification(kn_ctx *ctx, const kn_gp *from, kn_deid
                    "a model with whitened noise cannot be exported, expected structured noise");
 }
 
-/* Sets the sizes that whitened noise decides itself: no given basis, no groups, the largest P if P
- * is chosen. */
+/* Implements kn_method.need.settle, which sets the sizes that the options leave open to a memory
+ * plan: no given basis, no groups, the largest number of components if it is chosen. */
 static void need_settle(kn_problem_size *s)
 {
     s->chosen = s->P == 0;
@@ -267,7 +265,8 @@ static void need_settle(kn_problem_size *s)
         s->P = kn_components_max(s->N, s->T, s->N);
 }
 
-/* Implements kn_method.need.fit; keeps factors, components and D0. */
+/* Implements kn_method.need.fit, which predicts in plan r the memory of a fit: factors,
+ * components, D0 and cross-validated maps stay in the plan. */
 static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_mem_usage begin = r->now, gram;
@@ -289,8 +288,9 @@ static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_free(r, begin, gram);
 }
 
-/* Predicted memory of the maps of n participants, of leave-one-out or of folds. */
-static void maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
+/* Implements kn_method.need.maps, which predicts in plan r the memory of maps of n participants:
+ * the maps, and R0* U (n x M) or the leave-one-out smoother, which stay allocated. */
+static void need_maps(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
     kn_components_maps_need(r, s, kind, n);
     if (kind == KN_MAPS_LOO)
@@ -299,8 +299,9 @@ static void maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kin
         kn_plan_alloc_d(r, KN_NEED_SAMPLES, n, s->M); /* RU */
 }
 
-/* Implements kn_method.need.block; temporary. */
-static void block_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
+/* Implements kn_method.need.block, which predicts in plan r the memory of one block of maps:
+ * work space of one block of maps of n participants; only the peak rises. */
+static void need_block(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
     kn_mem_usage mark = r->now;
     if (kind == KN_MAPS_CV)
@@ -330,13 +331,11 @@ const kn_method kn_method_whitened = {
     .block = kn_components_block,
     .covariance = kn_components_covariance,
     .map_density = map_density_whitened,
-    .map_density_block = density_block,
-    .known_noise = known_noise,
+    .map_density_block = map_density_block_whitened,
     .group_noise = kn_components_group_noise,
     .group_noise_proportion = kn_components_group_proportion,
     .deidentify = refuse_deidentification,
     .arrays = visit_arrays_whitened,
     .bytes = kn_components_bytes,
-    .batch = batch_whitened,
-    .need = {need_settle, need_fit, maps_need, block_need},
+    .need = {need_settle, need_fit, need_maps, need_block},
 };

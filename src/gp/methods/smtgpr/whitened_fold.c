@@ -16,7 +16,9 @@ typedef struct prediction_outputs {
     kn_mat *mean, *RU, *smooth;
 } prediction_outputs;
 
-/* Predicts the held-out rows; `imputed`: keep RU for D0, else replace it by the smoother. */
+/* Predicts the components of the held-out rows Xs (h x F) of a fold: mean and var (h x P), and
+ * for the directions outside RU = R0* U, which is kept for D0 if cells were imputed, else
+ * replaced by the smoother (h x n). Matrices of `outputs` are allocated here. */
 static kn_status predict_held_out(kn_ctx *ctx, const kn_whitened *w, kn_mat Xs, bool imputed,
                                   prediction_outputs outputs, kn_mat var, double *clamped)
 {
@@ -45,7 +47,8 @@ out:
     return status;
 }
 
-/* Moves what the maps and their joint density need from the fold's model to its part. */
+/* Moves what the maps and their joint density need from the fold's model *w to its prediction:
+ * psi, B, noise variances d and s2, and the training rows if there is a smoother. */
 static kn_status move_to_prediction(kn_ctx *ctx, const kn_refit *f, kn_whitened *w,
                                     kn_fold_prediction *part)
 {
@@ -116,8 +119,9 @@ kn_status kn_whitened_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *prob
     return kn_refit_cv(ctx, gp, problem, kn_whitened_fold, out);
 }
 
-/* Memory plan of a fold with n training and h held-out rows; keeps its prediction. */
-static void fold_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h)
+/* Predicts in plan r the memory of kn_whitened_fold for n training and h held-out rows: its
+ * prediction stays in the plan, the fit only raises the peak. */
+static void need_fold(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t h)
 {
     kn_problem_size f = *s;
     int kinds = s->sites > 0 ? 2 : 1;
@@ -146,6 +150,6 @@ void kn_whitened_cv_need(kn_mem_plan *r, const kn_problem_size *s)
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N, 2); /* fold, sample */
     for (int k = 0; k < s->folds; k++) {
         ptrdiff_t h = (s->N + s->folds - 1 - k) / s->folds;
-        fold_need(r, s, s->N - h, h);
+        need_fold(r, s, s->N - h, h);
     }
 }

@@ -8,8 +8,9 @@
 #include "gp/predict/loo.h"
 #include "la/la.h"
 
-/* Computes K0^-1 (N x N) = U diag(1/k) U'; with directions outside U, U diag(1/k - 1/d0) U' + I/d0.
- */
+/* Computes out = K0^-1 (N x N), the inverse of c0 R0 + d0 I of the directions outside the
+ * components: U diag(1/k) U', or, with directions outside U (low rank), U diag(1/k - 1/d0) U' +
+ * I/d0. */
 static kn_status invert_covariance(kn_ctx *ctx, const kn_latent *l, kn_mat out)
 {
     kn_status status = KN_OK;
@@ -37,7 +38,8 @@ out:
     return status;
 }
 
-/* Sets the smoother S, and L in place of the latent means. */
+/* Sets the leave-one-out smoother part->smooth (N x N, zero diagonal) of the directions outside
+ * the components, and subtracts its effect inside them, smooth Z, from part->mean. Z: N x P. */
 static kn_status compute_smoother(kn_ctx *ctx, const kn_latent *l, kn_mat Z,
                                   kn_fold_prediction *part)
 {

@@ -33,7 +33,9 @@ kn_complement_input kn_whitened_outside(const kn_whitened_data *data, const kn_w
                                  .AV = kn_cols(w->latent.cell[0].A, 0, w->factors.B.cols)};
 }
 
-/* Copies c, d and A of the components from the engine, with space for the complement. */
+/* Builds w->latent from the engine: c, d and A of its components, with space for one more, that
+ * of the directions outside, if w->complement. X (N x F) is copied, R0 (covariance between
+ * participants) is moved. */
 static kn_status copy_components(kn_ctx *ctx, kn_mat X, kn_engine *e, kn_whitened *w)
 {
     kn_status status;
@@ -58,7 +60,9 @@ out:
     return status;
 }
 
-/* Finds the best c0 and d0, and LML_0. */
+/* Finds the variances c0 and d0 of the directions outside the components by their profile
+ * likelihood, into the last component of w->latent; *lml is their part of the log likelihood.
+ * Reads Y once. Collective. */
 static kn_status fit_complement(kn_ctx *ctx, const kn_whitened_data *data, kn_whitened *w,
                                 double *lml)
 {

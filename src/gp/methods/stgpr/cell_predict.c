@@ -69,11 +69,12 @@ void kn_cell_predictor_bind(kn_ctx *ctx, kn_cell_predictor *a, const kn_cell_wor
     kn_latent_square(RU);
 }
 
-/* Variance of response j of participant i in a known group:
- *     Q = (c R0* + gamma d G*) U,  var = c R0** + gamma d - Q.^2 (1/(c r + d))
- * less, for low rank, gamma^2 d (n/(1 + n gamma) - |G* U|^2)                          [METHOD 4] */
-static double within_group(const kn_cell_predictor *a, const kn_cell_work *w, ptrdiff_t i,
-                           ptrdiff_t j)
+/* Returns the model variance of response j of participant i in a known group: Q = (c R0* + gamma
+ * d G*) U,
+ *     var = c R0** + gamma d - Q.^2 (1/(c r + d))
+ *     less, for low rank, gamma^2 d (n/(1 + n gamma) - |G* U|^2) [METHOD 4] */
+static double compute_group_variance(const kn_cell_predictor *a, const kn_cell_work *w, ptrdiff_t i,
+                                     ptrdiff_t j)
 {
     ptrdiff_t g = a->group[i];
     double c = w->c[j], d = w->d[j], gamma = w->gamma, n = w->samples->groups->size[g];
@@ -106,7 +107,7 @@ void kn_cell_predictor_variances(kn_ctx *ctx, kn_cell_predictor *a, const kn_cel
             double c = w->c[j], prior = c * a->self[i], left = prior - c * c * kn_at(v, i, j);
             if (a->group && a->group[i] >= 0 && w->gamma > 0) {
                 prior += w->gamma * w->d[j];
-                left = within_group(a, w, i, j);
+                left = compute_group_variance(a, w, i, j);
             }
             kn_col(v, j)[i] = kn_clamp_nonnegative(left, prior, &clamped);
         }

@@ -22,10 +22,10 @@ typedef struct fold_work {
     kn_mat mu; /* width x workers */
 } fold_work;
 
-/* Reads the training rows of the responses J into Y (n_train x n) and centres them; mu: their
- * means. */
-static void fold_responses(kn_ctx *ctx, const fold_work *p, const ptrdiff_t *J, kn_mat Y,
-                           double *mu)
+/* Reads the training rows of the responses J (ascending) into Y (n_train x n) and subtracts
+ * their means, which go to mu (n). */
+static void read_fold_responses(kn_ctx *ctx, const fold_work *p, const ptrdiff_t *J, kn_mat Y,
+                                double *mu)
 {
     kn_responses train = kn_responses_rows(p->b->Y, p->f->train, p->f->n_train);
     train.imputed = p->imputed;
@@ -55,8 +55,8 @@ static void fold_work_clear(fold_work *p)
     kn_pairs_clear(&p->train);
 }
 
-/* Prepares covariates, pairs and groups of fold *f; if m->without_site, held-out rows are without
- * site effects. */
+/* Prepares covariates, pair statistics and groups of fold *f; if m->without_site, held-out rows
+ * are without site effects. The caller clears p, also after an error. */
 static kn_status fold_work_new(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_fold *f, fold_work *p)
 {
     kn_status status;
@@ -79,7 +79,7 @@ out:
     return status;
 }
 
-/* Allocates the work space of all workers. */
+/* Allocates decomposition and predictor of each of `workers` workers for the fold p. */
 static kn_status allocate_workers(kn_ctx *ctx, fold_work *p, int workers)
 {
     kn_status status;
@@ -97,9 +97,10 @@ out:
     return status;
 }
 
-/* One cell: estimates mean, c and d from the training rows, at fixed cell and gamma, and predicts
- * [METHOD 5b]. */
-static kn_status fold_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cell)
+/* Task of kn_panel_run for one cell (self: fold_work): estimates mean, c and d of its responses
+ * from the training rows, at fixed cell and gamma, and writes the predictions of the held-out
+ * rows to the panel (predictions of a range of responses) [METHOD 5b]. */
+static kn_status predict_fold_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cell)
 {
     kn_status status = KN_OK;
     const fold_work *p = self;
@@ -116,7 +117,7 @@ static kn_status fold_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cell)
     for (ptrdiff_t n; c.n > 0; c.J += n, c.n -= n) {
         n = kn_cell_block_count(&b->samples, c.J, c.n);
         kn_mat Y = kn_cols(w->Y, 0, n), mean = kn_cols(a->mean, 0, n);
-        fold_responses(ctx, p, c.J, Y, mu);
+        read_fold_responses(ctx, p, c.J, Y, mu);
         KN_TRY(kn_cell_fit(ctx, w, Y, 0));
         kn_cell_alpha(ctx, w, Y);
         kn_gemm(ctx, 1, KN_N, a->Rs, KN_N, Y, 0, mean);
@@ -131,6 +132,7 @@ out:
     return status;
 }
 
+/* Returns the number of cells to process at a time in a fold, by threads and memory. */
 static int count_workers(int threads, double memory, ptrdiff_t cells, ptrdiff_t N, int folds,
                          ptrdiff_t width)
 {
@@ -138,8 +140,10 @@ static int count_workers(int threads, double memory, ptrdiff_t cells, ptrdiff_t 
                            kn_cell_predictor_means((N + folds - 1) / folds, N, width));
 }
 
-/* Sets the panel's rows of the held-out participants of fold k. */
-static kn_status cv_fold(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_fold *f, int folds, int k)
+/* Computes the rows of the panel (predictions of a range of responses) that belong to the
+ * held-out participants of fold f (number k of `folds`). */
+static kn_status predict_fold(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_fold *f, int folds,
+                              int k)
 {
     kn_status status;
     fold_work p = {0};
@@ -149,7 +153,7 @@ static kn_status cv_fold(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_fold *f,
     KN_TRY(fold_work_new(ctx, b, f, &p));
     p.imputed = b->m->imputed ? b->m->imputed[k] : NULL;
     KN_TRY(allocate_workers(ctx, &p, workers));
-    KN_TRY(kn_panel_run(ctx, b, workers, fold_cell, &p));
+    KN_TRY(kn_panel_run(ctx, b, workers, predict_fold_cell, &p));
 out:
     fold_work_clear(&p);
     return status;
@@ -162,7 +166,7 @@ kn_status kn_stgpr_cv_panel(kn_ctx *ctx, const kn_stgpr_panel *b, int folds)
     for (int k = 0; k < folds; k++) {
         KN_TRY(kn_fold_rows(ctx, b->gp->N, b->m->fold, k, &f));
         if (f.n_test > 0)
-            KN_TRY(cv_fold(ctx, b, &f, folds, k));
+            KN_TRY(predict_fold(ctx, b, &f, folds, k));
         kn_fold_clear(&f);
         kn_report_progress(ctx, "cross-validation", k + 1, folds, NAN);
     }

@@ -28,7 +28,8 @@ void kn_stgpr_shared_clear(kn_stgpr *s)
 
 /* ---- conversion ---------------------------------------------------------------------- */
 
-/* Computes A (m x n) = (U'H alpha) (r + delta) of the responses J; 0 if c = 0. */
+/* Computes A (m x n), from which predictions follow: (U'H alpha) (r + delta) of the responses J
+ * of one cell (responses that share hyperparameters); 0 where c = 0. */
 static kn_status compute_coordinates(kn_ctx *ctx, const kn_stgpr *s, const kn_cell_work *w,
                                      const ptrdiff_t *J, kn_mat A)
 {
@@ -57,7 +58,9 @@ out:
     return status;
 }
 
-/* Converts one cell: synthetic points for R0, and coordinates A of its responses J. */
+/* Converts one cell (responses that share hyperparameters) to *to: R0 by synthetic points from
+ * how->points, and coordinates A (m x n) of its responses J, with noise that limits the
+ * leverage. Updates limit, before, after and blurred of *how. */
 static kn_status deidentify_cell(kn_ctx *ctx, const kn_gp *gp, const kn_cell_work *w,
                                  kn_deidentification *how, const ptrdiff_t *J, kn_latent_cell *to)
 {
@@ -66,16 +69,16 @@ static kn_status deidentify_cell(kn_ctx *ctx, const kn_gp *gp, const kn_cell_wor
     double lowest = INFINITY, *d = NULL;
     for (ptrdiff_t j = 0; j < to->n; j++)
         lowest = fmin(lowest, ((const kn_stgpr *)gp->own)->delta[J[j]]);
-    kn_projection_source of = {.cov = w->samples->cov,
-                               .theta = w->theta,
-                               .gamma = w->gamma,
-                               .N = gp->N,
-                               .m = w->m,
-                               .r = w->r,
-                               .lowest = how->cut > 0 ? how->cut * lowest : 0,
-                               .X = gp->latent.X,
-                               .W = w->U};
-    KN_TRY(kn_projection_interpolate(ctx, &of, how->points, &to->R0));
+    kn_projection_source source = {.cov = w->samples->cov,
+                                   .theta = w->theta,
+                                   .gamma = w->gamma,
+                                   .N = gp->N,
+                                   .m = w->m,
+                                   .r = w->r,
+                                   .lowest = how->cut > 0 ? how->cut * lowest : 0,
+                                   .X = gp->latent.X,
+                                   .W = w->U};
+    KN_TRY(kn_projection_interpolate(ctx, &source, how->points, &to->R0));
     if (to->R0.m > how->limit)
         how->limit = to->R0.m;
     KN_TRY(kn_mat_new(ctx, w->m, to->n, &A));
@@ -92,7 +95,8 @@ out:
     return status;
 }
 
-/* Converts the cells of `from` to out->shared; *out already has the parameters. */
+/* Converts the cells (responses that share hyperparameters) of model `from` to out->shared, one
+ * after the other; *out already has the parameters. */
 static kn_status deidentify_cells(kn_ctx *ctx, const kn_gp *from, kn_deidentification *how,
                                   kn_stgpr *out)
 {
@@ -194,8 +198,9 @@ out:
 
 /* ---- model file ---------------------------------------------------------------------- */
 
-/* Arrays of one cell in the model file. */
-static kn_status cell_arrays(kn_gp *gp, ptrdiff_t k, kn_arrays *a)
+/* Visits the arrays A, r and those of the synthetic points of cell k in the model file; reading
+ * checks them (a->bad). */
+static kn_status visit_cell(kn_gp *gp, ptrdiff_t k, kn_arrays *a)
 {
     kn_status status;
     char name[24];
@@ -232,7 +237,7 @@ kn_status kn_stgpr_shared_arrays(kn_gp *gp, kn_arrays *a)
     }
     for (ptrdiff_t k = 0; k < s->cells.rows; k++)
         if (s->shared[k].n > 0)
-            KN_TRY(cell_arrays(gp, k, a));
+            KN_TRY(visit_cell(gp, k, a));
 out:
     return status;
 }

@@ -12,8 +12,9 @@
 #include "base/mpi/comm.h"
 #include "base/parallel/parallel_for.h"
 
-/* Tests whether the search must stop. With several MPI ranks cancellation is an error, and the
- * clock of root decides. Collective if there is a deadline. */
+/* Sets *yes if the search must stop, and o->stop to the reason: cancelled, too many evaluations,
+ * deadline. With several MPI ranks cancellation is an error, and the clock of root decides.
+ * Collective if there is a deadline. */
 static kn_status check_stop(kn_ctx *ctx, kn_cell_search *o, bool *yes)
 {
     kn_status status = KN_OK;
@@ -44,8 +45,8 @@ typedef struct evaluating {
     ptrdiff_t *todo; /* evaluations with responses on this rank */
 } evaluating;
 
-/* Returns the responses J as columns: a view of alpha if they are contiguous, else a copy in
- * `buffer`. */
+/* Returns the responses J (n, ascending) as columns (N x n): a view of s->alpha, which holds Y
+ * during the search, if they are contiguous, else a copy in `buffer`. */
 static kn_mat gather_columns(const kn_stgpr *s, const ptrdiff_t *J, ptrdiff_t n, kn_mat buffer)
 {
     if (J[n - 1] - J[0] == n - 1)
@@ -55,7 +56,8 @@ static kn_mat gather_columns(const kn_stgpr *s, const ptrdiff_t *J, ptrdiff_t n,
     return kn_cols(buffer, 0, n);
 }
 
-/* Worker function: one evaluation. */
+/* Task of the worker pool (self: evaluating): decomposes R0 of one candidate cell (responses
+ * that share hyperparameters) and writes the log likelihood of each response that requests it. */
 static kn_status evaluate_one(kn_ctx *ctx, void *self, int worker, ptrdiff_t item)
 {
     kn_status status;
@@ -74,7 +76,8 @@ out:
     return status;
 }
 
-/* Evaluates evaluations first .. first + n - 1, all of them unless cancelled. */
+/* Evaluates the n evaluations from number `first` on in parallel, all of them unless cancelled,
+ * and counts them in o->evals and o->limits. */
 static kn_status evaluate_round(kn_ctx *ctx, evaluating *b, kn_cell_search *o, ptrdiff_t first,
                                 ptrdiff_t n)
 {
@@ -104,8 +107,9 @@ out:
     return status;
 }
 
-/* Number of evaluations until the clock is read again, equal on all ranks. */
-static ptrdiff_t round_size(const kn_ctx *ctx, const kn_cell_search *o, ptrdiff_t n_todo)
+/* Returns the number of evaluations until the clock is read again, equal on all MPI ranks: all
+ * n_todo, or one per thread if there is a deadline; at most what o->limits leave. */
+static ptrdiff_t count_round(const kn_ctx *ctx, const kn_cell_search *o, ptrdiff_t n_todo)
 {
     ptrdiff_t n = n_todo;
     if (o->limits.deadline > 0)
@@ -131,7 +135,7 @@ kn_status kn_cells_evaluate(kn_ctx *ctx, const kn_cell_samples *samples, kn_cell
             KN_TRY(check_stop(ctx, o, &end));
         if (end)
             break;
-        n = evaluations->all ? evaluations->n : round_size(ctx, o, evaluations->n - k);
+        n = evaluations->all ? evaluations->n : count_round(ctx, o, evaluations->n - k);
         o->evals += (int)n;
         if (!evaluations->all && o->limits.evals_left > 0)
             o->limits.evals_left -= (int)n;

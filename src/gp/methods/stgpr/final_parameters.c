@@ -6,9 +6,11 @@
 
 #include "base/parallel/parallel_for.h"
 
-/* Sets effect (groups x n) = gamma d G* K^-1 y = gamma delta G* alpha; if c = 0, gamma G* H^-1 y.
- * Called with Y in alpha for responses without signal, then with alpha for the others. */
-static void group_effects(const kn_cell_work *w, kn_mat alpha, bool with_signal, kn_mat effect)
+/* Sets effect (groups x n) = gamma d G* K^-1 y = gamma delta G* alpha, added to the mean in a
+ * known group; if c = 0, gamma G* H^-1 y. Called with Y in alpha (N x n) for responses without
+ * signal, then with alpha for the others (with_signal). */
+static void compute_group_effects(const kn_cell_work *w, kn_mat alpha, bool with_signal,
+                                  kn_mat effect)
 {
     const kn_groups *g = w->samples->groups;
     for (ptrdiff_t j = 0; j < alpha.cols; j++) {
@@ -22,8 +24,9 @@ static void group_effects(const kn_cell_work *w, kn_mat alpha, bool with_signal,
     }
 }
 
-/* Sets the final parameters of n responses J of one cell, whose decomposition is in *w. On entry
- * the alpha of these responses holds their Y; on return it holds alpha. */
+/* Sets the final parameters of n responses J of one cell (responses that share hyperparameters),
+ * whose decomposition is in *w; fixed: c, d and lml stay. On entry the columns J of s->alpha
+ * hold Y; on return alpha. */
 static kn_status finish_responses(kn_ctx *ctx, kn_cell_work *w, const ptrdiff_t *J, ptrdiff_t n,
                                   bool fixed, kn_stgpr *s)
 {
@@ -51,10 +54,10 @@ static kn_status finish_responses(kn_ctx *ctx, kn_cell_work *w, const ptrdiff_t 
         s->lml[t] = w->lml[j];
     }
     if (effect.rows > 0)
-        group_effects(w, Y, false, effect);
+        compute_group_effects(w, Y, false, effect);
     kn_cell_alpha(ctx, w, Y);
     if (effect.rows > 0)
-        group_effects(w, Y, true, effect);
+        compute_group_effects(w, Y, true, effect);
     for (ptrdiff_t j = 0; j < n; j++) {
         kn_mat_set(kn_stgpr_alpha(s, J[j]), kn_cols(Y, j, 1));
         if (effect.rows > 0)
@@ -70,9 +73,10 @@ typedef struct finishing {
     kn_cell_workspaces workspaces;
 } finishing;
 
-/* Worker function for one cell of the lattice: decomposes R0 of the cell at the gamma of its first
- * response. Then sets c, d, delta, lml, alpha and, with groups, the group effects of its responses
- * in the fit of self, one block at a time. Does nothing in an empty cell. */
+/* Task of the worker pool for one cell (self: finishing): decomposes R0 (covariance between
+ * participants) at the gamma of its first response, then sets c, d, delta, lml, alpha and, with
+ * groups, the group effects of its responses, one block at a time. Does nothing in an empty
+ * cell. */
 static kn_status finish_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cell)
 {
     kn_status status = KN_OK;

@@ -33,12 +33,14 @@ typedef struct kn_cell_class {
     double gamma;
 } kn_cell_class;
 
-/* Chooses the cells of these responses and appends them to s->cells, equal on all MPI ranks; sets
- * s->cell. On entry s->alpha holds Y. Collective. */
+/* Chooses the cell (weights and shapes of R0) of each response of one gamma (`which`) on a
+ * lattice of (rho, length), then merges cells; appends those in use to s->cells, equal on all
+ * MPI ranks, and sets s->cell. On entry s->alpha holds Y. Collective. */
 kn_status kn_cells_choose(kn_ctx *ctx, const kn_cell_samples *samples, const kn_cell_class *which,
                           kn_cell_search *o, kn_stgpr *s);
 
-void kn_cells_choose_need(kn_mem_plan *r, const kn_problem_size *s); /* temporary */
+/* Predicts in plan r the memory of kn_cells_choose: only the peak rises. */
+void kn_cells_choose_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- lattice.c: positions of the lattice and requests of the responses ---- */
 
@@ -80,13 +82,15 @@ typedef struct kn_lattice {
     bool *refines;           /* T   still refining */
 } kn_lattice;
 
-/* Creates the lattice with its coarse cells for the responses of one gamma. The caller frees *out.
- */
+/* Creates the lattice of (rho, length) with its coarse cells (responses that share
+ * hyperparameters), and space for the likelihoods, for the responses of one gamma (`which`,
+ * borrowed). The caller frees *out. */
 kn_status kn_lattice_new(kn_ctx *ctx, const kn_cell_samples *samples, const kn_cell_class *which,
                          const kn_cell_search *o, kn_lattice *out);
 /* Frees all arrays. */
 void kn_lattice_clear(kn_lattice *l);
-/* Returns weights and shapes of a cell. */
+/* Returns weights and shapes of R0 in a cell (responses that share hyperparameters) of the
+ * lattice. */
 kn_cov_point kn_lattice_point(const kn_lattice *l, int cell);
 
 /* Request of a response to evaluate a cell; its LML goes to a row of lml. */
@@ -95,8 +99,9 @@ typedef struct kn_eval_request {
     int position, cell, row;
 } kn_eval_request;
 
-/* Collects the requests of all responses when the step is halved: out (capacity T AROUND) gets n
- * requests ordered by response; new cells are created for them. Collective. */
+/* Collects the requests of all responses when the step is halved for the level-th time: out
+ * (capacity T AROUND) gets *n requests ordered by response; new cells are created for them.
+ * Collective. */
 kn_status kn_lattice_refine(kn_ctx *ctx, kn_lattice *l, int level, kn_eval_request *out,
                             ptrdiff_t *n);
 
@@ -110,16 +115,19 @@ static inline void kn_lattice_keep(kn_lattice *l, ptrdiff_t j, int row)
         l->best[j] = *lml;
 }
 
-void kn_lattice_need(kn_mem_plan *r, const kn_problem_size *s); /* keeps the lattice */
+/* Predicts in plan r the memory of a lattice for s->T responses, which stays in the plan. */
+void kn_lattice_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- merge_cells.c: few cells that suit all responses ---- */
 
-/* Sets s->cell of the lattice's responses and appends the cells in use to s->cells. Greedy: takes
- * the cell that suits most of the remaining responses, on ties the one created first, until every
+/* Reduces the cells (responses that share hyperparameters) that were tried to few: sets s->cell
+ * of the lattice's responses and appends the cells in use to s->cells. Greedy: takes the cell
+ * that suits most of the remaining responses, on ties the one created first, until every
  * response has a cell. Collective. */
 kn_status kn_cells_merge(kn_ctx *ctx, const kn_lattice *l, kn_stgpr *s);
 
-void kn_cells_merge_need(kn_mem_plan *r); /* temporary */
+/* Predicts in plan r the memory of kn_cells_merge: only the peak rises. */
+void kn_cells_merge_need(kn_mem_plan *r);
 
 /* ---- evaluate_cells.c: likelihood of responses in candidate cells ---- */
 
@@ -143,42 +151,49 @@ typedef struct kn_cell_evaluations {
     const char *stage; /* name for progress reports */
 } kn_cell_evaluations;
 
-/* Evaluates the evaluations. The responses Y are in s->alpha. Updates o->evals, o->limits and
- * o->stop. Collective. */
+/* Computes the log likelihood of responses in candidate cells (responses that share
+ * hyperparameters), as `evaluations` list them, in parallel over cells. The responses Y are in
+ * s->alpha (N x T). Updates o->evals, o->limits and o->stop. Collective. */
 kn_status kn_cells_evaluate(kn_ctx *ctx, const kn_cell_samples *samples, kn_cell_search *o,
                             const kn_stgpr *s, const kn_cell_evaluations *evaluations);
 
-/* Memory plan for all T responses in every evaluation; temporary. */
+/* Predicts in plan r the memory of kn_cells_evaluate with all T responses in every evaluation:
+ * only the peak rises. */
 void kn_cells_evaluate_need(kn_mem_plan *r, const kn_problem_size *s);
 
-/* Sets s->gamma of the responses `mine` to the value with the largest likelihood at the point `at`
- * of R0; on ties the smallest. The responses Y are in s->alpha. Collective. */
+/* Sets s->gamma, the ratio of group noise to noise, of the responses `mine` to the candidate
+ * with the largest likelihood at the point `at` of R0 (covariance between participants); on ties
+ * the smallest. The responses Y are in s->alpha. Collective. */
 kn_status kn_cells_choose_gamma(kn_ctx *ctx, const kn_cell_samples *samples, kn_index_range mine,
                                 const kn_cov_point *at, kn_cell_search *o, kn_stgpr *s);
 
-void kn_cells_choose_gamma_need(kn_mem_plan *r,
-                                const kn_problem_size *s); /* temporary, without s->gamma */
+/* Predicts in plan r the memory of kn_cells_choose_gamma, without s->gamma: only the peak rises. */
+void kn_cells_choose_gamma_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- final_parameters.c: final parameters of each response ---- */
 
-/* Computes c, delta, d, lml (unless `fixed`: then they stay) and alpha of each response in its
- * cell, and with groups the effects. On entry alpha holds Y. Processes the responses of this MPI
- * rank if samples->Y is set, else all. *evals is increased by the number of cells. */
+/* Ends a fit: computes c, delta, d, lml (unless `fixed`: then they stay) and alpha of each
+ * response in its cell (responses that share hyperparameters), and with groups the effects. On
+ * entry s->alpha holds Y. Processes the responses of this MPI rank if samples->Y is set, else
+ * all. *evals is increased by the number of cells. */
 kn_status kn_stgpr_finish(kn_ctx *ctx, const kn_cell_samples *samples, bool fixed, kn_stgpr *s,
                           int *evals);
 
 /* ---- per_response.c: all hyperparameters free for each response ---- */
 
-/* Fits each response of Y (N x T) separately; theta of a response = [R0's, noise]. theta T x n:
- * start if start_given, on return the optimum. bounded: keep lengths in the box of the search. lml
- * T, grad T x n. One MPI rank. */
+/* Fits each response of Y (N x T) separately with all hyperparameters free: theta (T x n) of a
+ * response = [R0's, noise], the start if start_given, on return the optimum; lml T and grad T x
+ * n at the optimum. bounded: keep lengths in the box of the search. pairs are moved. One MPI
+ * rank. */
 kn_status kn_plain_fit(kn_ctx *ctx, kn_pairs *pairs, const kn_cov *cov, kn_mat Y,
                        const kn_search_options *o, bool bounded, kn_mat theta, bool start_given,
                        double *lml, kn_mat grad, kn_search_result *found);
-/* Sets cells, cell, c, delta and d from theta (T x n). */
+/* Converts theta (T x n) of kn_plain_fit to the cells (responses that share hyperparameters) of
+ * *s: sets cells, cell, c, delta and d; equal neighbours share a cell. */
 kn_status kn_plain_cells(kn_ctx *ctx, const kn_cov *cov, kn_mat theta, kn_stgpr *s);
 
-void kn_plain_need(kn_mem_plan *r, const kn_problem_size *s); /* temporary; includes pairs */
+/* Predicts in plan r the memory of kn_plain_fit, including pair statistics: only the peak rises. */
+void kn_plain_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- cell_predict.c: participants predicted with one cell ---- */
 
@@ -193,38 +208,50 @@ typedef struct kn_cell_predictor {
     kn_mat mean, var, inverse; /* n x width, n x width, N x width */
 } kn_cell_predictor;
 
-/* Allocates the work space for N training participants. pairs and Xs are borrowed. */
+/* Allocates the work space to predict the participants Xs (n x F) from N training participants,
+ * up to `width` responses at a time. pairs and Xs are borrowed. The caller clears *out, also
+ * after an error. */
 kn_status kn_cell_predictor_new(kn_ctx *ctx, kn_mat Xs, ptrdiff_t N, const kn_pairs *pairs,
                                 ptrdiff_t width, kn_cell_predictor *out);
 /* Frees the work space. */
 void kn_cell_predictor_clear(kn_cell_predictor *a);
-/* Sets the known groups of the participants (n, borrowed). `groups`: number of training groups. */
+/* Sets the known group of each participant (n, borrowed; -1: new); `groups`: number of training
+ * groups; variances: they will be requested. */
 kn_status kn_cell_predictor_set_groups(kn_ctx *ctx, kn_cell_predictor *a, const ptrdiff_t *group,
                                        ptrdiff_t groups, bool variances);
 
-/* Computes R0* at a cell. With `variances` the decomposition of the cell must be in *w. */
+/* Computes R0* (n x N) between the predictor's participants and the training sample at the
+ * cell's point `at`. With `variances` also R0* U, for which the decomposition of the cell must
+ * be in *w. */
 void kn_cell_predictor_bind(kn_ctx *ctx, kn_cell_predictor *a, const kn_cell_work *w,
                             const kn_cov_point *at, bool variances);
-/* Computes a->var for n responses, whose c and d are in *w. */
+/* Computes the model variances a->var (participants x n) of n responses of one cell, whose c and
+ * d are in *w; kn_cell_predictor_bind was called with variances. */
 void kn_cell_predictor_variances(kn_ctx *ctx, kn_cell_predictor *a, const kn_cell_work *w,
                                  ptrdiff_t n);
 
-/* Memory plan for n participants and N training participants, without pairs. */
+/* Predicts in plan r the memory of a kn_cell_predictor for n participants, N training
+ * participants and `width` responses, without pairs, which stays in the plan. */
 void kn_cell_predictor_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t N,
                             ptrdiff_t width);
-/* Approximate number of doubles of one predictor, for kn_cell_workers. */
+/* Returns the approximate number of doubles of one predictor for n participants, N training
+ * participants and `width` responses, for kn_cell_workers. */
 double kn_cell_predictor_means(ptrdiff_t n, ptrdiff_t N, ptrdiff_t width);
 
 /* ---- map_panels.c: hooks of the method, and the panel under construction ---- */
 
-/* Implements kn_method.predict; copies input->X. Panels are computed when blocks are requested. */
+/* Implements kn_method.predict: records the new participants (input->X is copied); panels are
+ * computed when blocks are requested. */
 kn_status kn_stgpr_predict(kn_ctx *ctx, const kn_gp *gp, const kn_predict_input *input,
                            kn_gp_maps *out);
-/* Implements kn_method.loo; Y is borrowed. */
+/* Implements kn_method.loo: records the responses Y (borrowed); panels are computed when blocks
+ * are requested. */
 kn_status kn_stgpr_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_gp_maps *out);
-/* Implements kn_method.cv. Collective if responses have missing cells. */
+/* Implements kn_method.cv: records folds and responses; panels are computed when blocks are
+ * requested. Collective if responses have missing cells, which are imputed here. */
 kn_status kn_stgpr_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem, kn_gp_maps *out);
-/* Implements kn_method.block; computes the panel if the block is not in the current one. */
+/* Implements kn_method.block: copies mean and variance of the block from the current panel,
+ * which is computed first if the block is not in it. */
 kn_status kn_stgpr_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t first, kn_mat y,
                               kn_mat mean, kn_mat var);
 
@@ -232,10 +259,11 @@ kn_status kn_stgpr_maps_block(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t fir
  * decomposed again for every prediction. */
 ptrdiff_t kn_stgpr_batch(const kn_gp *gp);
 
-/* Implement kn_method.need: maps of n participants, and the panel that the first block computes and
- * keeps. */
+/* Implements kn_method.need.maps, which predicts in plan r the memory of maps of n participants:
+ * pair statistics and covariates of n participants stay in the plan. */
 void kn_stgpr_maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n);
-/* The panel stays in the plan after the first block. */
+/* Implements kn_method.need.block, which predicts in plan r the memory of one block of maps: the
+ * panel stays in the plan after the first block, its computation only raises the peak. */
 void kn_stgpr_block_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n);
 
 typedef struct kn_stgpr_maps {
@@ -271,36 +299,49 @@ typedef struct kn_panel_cell {
     kn_cov_point at;
     double gamma;
 } kn_panel_cell;
-/* Returns false if the cell has no responses in the panel. */
+/* Fills *out with the responses of the panel in this cell (responses that share
+ * hyperparameters), its point of R0 and gamma; returns false if it has none. */
 bool kn_panel_find_cell(const kn_stgpr_panel *b, ptrdiff_t cell, kn_panel_cell *out);
 
-/* Copies c and d of the responses J (n) to the work space. */
+/* Copies signal and noise variance c and d of the n responses J to the first n entries of the
+ * work space. */
 void kn_panel_load(const kn_stgpr *s, const ptrdiff_t *J, ptrdiff_t n, kn_cell_work *w);
-/* Copies results of the responses J to the panel; rows: row indices, or NULL for 0 .. n-1. */
+/* Copies results `from` (participants x responses J) to the columns J - first of the panel
+ * (predictions of a range of responses); rows: row indices of the participants, or NULL for 0 ..
+ * n-1. */
 void kn_panel_write(kn_mat from, const ptrdiff_t *rows, const ptrdiff_t *J, ptrdiff_t first,
                     kn_mat panel);
 
-/* Calls fn for every cell, in parallel on `workers` workers. */
+/* Calls fn(ctx, self, worker, cell) for every cell (responses that share hyperparameters) of the
+ * model, in parallel on `workers` workers. */
 kn_status kn_panel_run(kn_ctx *ctx, const kn_stgpr_panel *b, int workers, kn_worker_pool_fn fn,
                        void *self);
 
 /* ---- predict.c: panel for new participants ---- */
 
-/* Sets mean and variance of the panel, as b->mean and b->var request. */
+/* Computes the panel (predictions of a range of responses; n x count) for new participants: mean
+ * and variance as b->mean and b->var request, ROWS participants at a time, in parallel over
+ * cells. */
 kn_status kn_stgpr_predict_panel(kn_ctx *ctx, const kn_stgpr_panel *b);
-void kn_stgpr_predict_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n); /* temporary */
+/* Predicts in plan r the memory of kn_stgpr_predict_panel for n participants: only the peak
+ * rises. */
+void kn_stgpr_predict_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
 
 /* ---- loo.c: leave-one-out panel ---- */
 
-/* Sets mean and variance of the panel, as b->mean and b->var request. */
+/* Computes the leave-one-out panel (predictions of a range of responses; N x count) of the
+ * responses: mean and variance as b->mean and b->var request, in parallel over cells. */
 kn_status kn_stgpr_loo_panel(kn_ctx *ctx, const kn_stgpr_panel *b);
-void kn_stgpr_loo_need(kn_mem_plan *r, const kn_problem_size *s); /* temporary */
+/* Predicts in plan r the memory of kn_stgpr_loo_panel: only the peak rises. */
+void kn_stgpr_loo_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- cv.c: cross-validated panel ---- */
 
-/* Sets mean and variance of the panel for all held-out participants. */
+/* Sets mean and variance of the panel (predictions of a range of responses; N x count) for all
+ * held-out participants of all folds. KN_ERR_DATA as kn_fold_rows. */
 kn_status kn_stgpr_cv_panel(kn_ctx *ctx, const kn_stgpr_panel *b, int folds);
-void kn_stgpr_cv_need(kn_mem_plan *r, const kn_problem_size *s); /* temporary */
+/* Predicts in plan r the memory of kn_stgpr_cv_panel: only the peak rises. */
+void kn_stgpr_cv_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- deidentify.c: cells of a model without participants ---- */
 
@@ -312,7 +353,9 @@ ptrdiff_t kn_stgpr_points(const kn_gp *gp);
 /* Frees s->shared. */
 void kn_stgpr_shared_clear(kn_stgpr *s);
 
-/* Visits A, r, base, map of every cell that has responses (model file). */
+/* Visits the arrays of every cell (responses that share hyperparameters) that has responses, of
+ * a de-identified model, in the model file: A, r, base, map; reading allocates s->shared and
+ * checks them. */
 kn_status kn_stgpr_shared_arrays(kn_gp *gp, kn_arrays *a);
 
 typedef struct kn_shared_maps {
@@ -325,7 +368,8 @@ typedef struct kn_shared_maps {
     double *clamped;
 } kn_shared_maps;
 
-/* Predicts responses g->order[at] .. g->order[at + n - 1]. */
+/* Predicts, with a de-identified model, the responses g->order[at] .. g->order[at + n - 1] of
+ * one cell into shared_maps->mean and var; sets shared_maps->n. */
 kn_status kn_stgpr_shared_predict(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t at,
                                   kn_shared_maps *shared_maps);
 
@@ -333,6 +377,7 @@ kn_status kn_stgpr_shared_predict(kn_ctx *ctx, const kn_gp *gp, ptrdiff_t at,
 
 /* gp->own is a kn_stgpr. The fit distributes responses over MPI ranks. Collective. */
 
-kn_status kn_stgpr_allocate(kn_ctx *ctx, kn_gp *gp); /* allocates an empty kn_stgpr */
+/* Allocates an empty kn_stgpr as gp->own. */
+kn_status kn_stgpr_allocate(kn_ctx *ctx, kn_gp *gp);
 
 #endif

@@ -35,17 +35,20 @@ void kn_lattice_clear(kn_lattice *l)
     *l = (kn_lattice){0};
 }
 
+/* Returns the index 0 .. N_POSITIONS - 1 of a lattice position. */
 static int slot_of_position(kn_lattice_position p)
 {
     return (p.i + 1) * (SIDE + 1) + p.k;
 }
 
+/* Returns the lattice position with this index, the inverse of slot_of_position. */
 static kn_lattice_position position_of_slot(int slot)
 {
     return (kn_lattice_position){slot / (SIDE + 1) - 1, slot % (SIDE + 1)};
 }
 
-/* Appends a cell at lattice position p with these values of rho and length; returns its number. */
+/* Appends a cell (responses that share hyperparameters) at lattice position p with these values
+ * of rho and length; returns its number. Does not enter it in l->id. */
 static int add_cell(kn_lattice *l, kn_lattice_position p, double rho, double length)
 {
     int c = l->n_cells++;
@@ -55,19 +58,21 @@ static int add_cell(kn_lattice *l, kn_lattice_position p, double rho, double len
     return c;
 }
 
-/* Converts lattice units u to coordinate x. */
-static double lattice_coordinate(const kn_lattice *l, int x, int u)
+/* Converts lattice units u (0 .. SIDE) of axis x to the coordinate: logit rho (x = 0) or ln
+ * length (x = 1). */
+static double convert_to_coordinate(const kn_lattice *l, int x, int u)
 {
     return l->lower[x] + (l->upper[x] - l->lower[x]) * u / SIDE;
 }
 
-/* Creates a cell at a position. */
+/* Creates a cell (responses that share hyperparameters) at lattice position p, with the rho and
+ * length of the position, and enters it in l->id. */
 static void create_cell(kn_lattice *l, kn_lattice_position p)
 {
     double rho = p.i == RHO_ZERO  ? 0
                  : p.i == RHO_ONE ? 1
-                                  : 1 / (1 + exp(-lattice_coordinate(l, 0, p.i)));
-    double length = l->family.has_length ? exp(lattice_coordinate(l, 1, p.k)) : 1;
+                                  : 1 / (1 + exp(-convert_to_coordinate(l, 0, p.i)));
+    double length = l->family.has_length ? exp(convert_to_coordinate(l, 1, p.k)) : 1;
     l->id[slot_of_position(p)] = add_cell(l, p, rho, length);
 }
 
@@ -76,8 +81,9 @@ kn_cov_point kn_lattice_point(const kn_lattice *l, int cell)
     return kn_family_at(&l->family, kn_at(l->where, cell, 0), kn_at(l->where, cell, 1));
 }
 
-/* rho = 0 has a single cell, because length does not matter there. */
-static kn_lattice_position canonical_position(kn_lattice_position p)
+/* Returns the position that stands for p: all with rho = 0 are one, because length does not
+ * matter there; i above SIDE is rho = 1. */
+static kn_lattice_position canonicalise_position(kn_lattice_position p)
 {
     if (p.i < 0)
         return (kn_lattice_position){RHO_ZERO, 0};
@@ -86,7 +92,8 @@ static kn_lattice_position canonical_position(kn_lattice_position p)
     return p;
 }
 
-/* Creates the given cell, if any, and the coarse lattice with rho = 0 and rho = 1. */
+/* Creates the first cells: the one that the user gives, if any, and, with o->optimise, the
+ * coarse lattice with rho = 0 and rho = 1. */
 static void create_coarse_cells(kn_lattice *l, const kn_cell_search *o)
 {
     kn_lattice_position isolated = {RHO_ZERO, -FINE}; /* not a neighbour of any position */
@@ -150,10 +157,11 @@ out:
 
 /* ---- requests of the responses ------------------------------------------------------- */
 
-/* LML of response j at a position, NaN if not evaluated. */
-static double known_lml(const kn_lattice *l, ptrdiff_t j, kn_lattice_position p)
+/* Returns the log likelihood of response j at lattice position p, NaN if it was not evaluated
+ * there. */
+static double find_known_lml(const kn_lattice *l, ptrdiff_t j, kn_lattice_position p)
 {
-    p = canonical_position(p);
+    p = canonicalise_position(p);
     if (p.k < 0 || p.k > SIDE)
         return NAN;
     int c = l->id[slot_of_position(p)];
@@ -167,9 +175,10 @@ static double known_lml(const kn_lattice *l, ptrdiff_t j, kn_lattice_position p)
     return NAN;
 }
 
-/* Upper estimate of the gain in LML between f0 and its neighbours on one axis. A parabola through
- * three points with the highest in the middle rises above it by at most an eighth of its second
- * difference; if one neighbour is missing, half the drop to the other is used. */
+/* Returns an upper estimate of how much the log likelihood rises above f0 between its neighbours
+ * on one axis (left, right; NaN: not evaluated). A parabola through three points with the
+ * highest in the middle rises above it by at most an eighth of its second difference; if one
+ * neighbour is missing, half the drop to the other is used; infinity if both are. */
 static double estimate_rise(double f0, double left, double right)
 {
     if (isnan(left) && isnan(right))
@@ -179,22 +188,22 @@ static double estimate_rise(double f0, double left, double right)
     return 0.125 * (2 * f0 - left - right);
 }
 
-/* Returns true if response j may gain from a finer step around a position whose neighbours are
- * `step` away. */
+/* Returns true if response j may gain more than WORTH nats over its best likelihood from a finer
+ * step around position p, whose neighbours are `step` away. */
 static bool may_gain_from(const kn_lattice *l, ptrdiff_t j, kn_lattice_position p, int step)
 {
-    double f0 = known_lml(l, j, p), r = 0;
+    double f0 = find_known_lml(l, j, p), r = 0;
     if (p.i != RHO_ONE)
-        r += estimate_rise(f0, known_lml(l, j, (kn_lattice_position){p.i - step, p.k}),
-                           known_lml(l, j, (kn_lattice_position){p.i + step, p.k}));
-    r += estimate_rise(f0, known_lml(l, j, (kn_lattice_position){p.i, p.k - step}),
-                       known_lml(l, j, (kn_lattice_position){p.i, p.k + step}));
+        r += estimate_rise(f0, find_known_lml(l, j, (kn_lattice_position){p.i - step, p.k}),
+                           find_known_lml(l, j, (kn_lattice_position){p.i + step, p.k}));
+    r += estimate_rise(f0, find_known_lml(l, j, (kn_lattice_position){p.i, p.k - step}),
+                       find_known_lml(l, j, (kn_lattice_position){p.i, p.k + step}));
     return r > WORTH - (l->best[j] - f0);
 }
 
-/* Finds the best position of response j on the lattice or, with at_rho_one, at rho = 1, where a
- * ridge often ends: which of the two is better may show only after both are refined. Returns false
- * if it is more than NEAR below the best. */
+/* Finds the best position *out of response j on the lattice or, with at_rho_one, at rho = 1,
+ * where a ridge often ends: which of the two is better may show only after both are refined.
+ * Returns false if it is more than NEAR nats below the best of all. */
 static bool find_best_position(const kn_lattice *l, ptrdiff_t j, bool at_rho_one,
                                kn_lattice_position *out)
 {
@@ -212,7 +221,9 @@ static bool find_best_position(const kn_lattice *l, ptrdiff_t j, bool at_rho_one
     return found;
 }
 
-/* Requests of response j around a position: its neighbours at the new step. */
+/* Writes to out the requests of response j to evaluate the neighbours of position p at the new
+ * step, at most 8 on the lattice or 2 at rho = 1; returns their number. level: which halving,
+ * for the row of lml. */
 static int request_around(const kn_lattice *l, ptrdiff_t j, kn_lattice_position p, int level,
                           int step, kn_eval_request *out)
 {
@@ -230,7 +241,8 @@ static int request_around(const kn_lattice *l, ptrdiff_t j, kn_lattice_position 
     return n;
 }
 
-/* Requests of response j around its best positions, if refining may gain enough. */
+/* Writes to out the requests of response j around its best positions, as far as refining may
+ * gain enough; returns their number, 0 to AROUND. */
 static int request_cells(const kn_lattice *l, ptrdiff_t j, int level, int step,
                          kn_eval_request *out)
 {
@@ -251,14 +263,15 @@ typedef struct numbered_position {
     int position;
 } numbered_position;
 
-static int by_order(const void *a, const void *b)
+/* Comparison for qsort: numbered positions in the order of their first request. */
+static int compare_order(const void *a, const void *b)
 {
     double x = ((const numbered_position *)a)->order, y = ((const numbered_position *)b)->order;
     return (x > y) - (x < y);
 }
 
-/* Creates cells at the requested positions, in the order of the first request over all MPI ranks.
- */
+/* Creates cells at the positions of n requests that have none, in the order of the first request
+ * over all MPI ranks, so that ranks number them equally. Collective. */
 static kn_status number_cells(kn_ctx *ctx, kn_lattice *l, const kn_eval_request *w, ptrdiff_t n)
 {
     kn_status status;
@@ -281,7 +294,7 @@ static kn_status number_cells(kn_ctx *ctx, kn_lattice *l, const kn_eval_request 
     for (int k = 0; k < N_POSITIONS; k++)
         if (first[k] > -DBL_MAX)
             c[claims++] = (numbered_position){-first[k], k};
-    qsort(c, (size_t)claims, sizeof *c, by_order);
+    qsort(c, (size_t)claims, sizeof *c, compare_order);
     for (int k = 0; k < claims; k++)
         create_cell(l, position_of_slot(c[k].position));
 out:

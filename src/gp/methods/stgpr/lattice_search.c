@@ -22,7 +22,8 @@ typedef struct cell_choice {
     kn_lattice l;
 } cell_choice;
 
-/* Evaluates the coarse cells for all responses. */
+/* Evaluates the coarse cells (responses that share hyperparameters) of the lattice for all its
+ * responses and keeps the best log likelihood of each. Collective. */
 static kn_status evaluate_coarse(kn_ctx *ctx, cell_choice *b)
 {
     kn_status status;
@@ -69,7 +70,8 @@ static void fine_cells_clear(fine_cells *f)
     kn_free(f->evaluation);
 }
 
-/* Makes one evaluation per new cell, with the responses that request it. */
+/* Turns n requests (f->request) into one evaluation per new cell (numbers from `old` on), with
+ * the responses that request it; allocates the arrays of *f, which the caller clears. */
 static kn_status make_evaluations(kn_ctx *ctx, const cell_choice *b, int old, ptrdiff_t n,
                                   fine_cells *f)
 {
@@ -103,7 +105,8 @@ out:
     return status;
 }
 
-/* One halving: evaluates new cells at half the step for the responses that request them. */
+/* Halves the step of the lattice for the level-th time: evaluates new cells for the responses
+ * that request them. Collective. */
 static kn_status halve_step(kn_ctx *ctx, cell_choice *b, int level)
 {
     kn_status status;

@@ -20,7 +20,8 @@ static void loo_work_clear(loo_work *v)
     kn_mat_clear(&v->k);
 }
 
-/* Allocates the work space of one worker; its M and I are as large as the largest group. */
+/* Allocates the work space of one worker: N x N products, and M and I as large as the largest
+ * group of gp. The caller clears v, also after an error. */
 static kn_status loo_work_new(kn_ctx *ctx, const kn_gp *gp, loo_work *v)
 {
     kn_status status;
@@ -37,8 +38,8 @@ out:
     return status;
 }
 
-/* Writes the leave-one-out mean and model variance: residual, variance with noise, and its noise.
- */
+/* Writes to the panel (predictions of a range of responses; row i, response j) the leave-one-out
+ * mean y - residual and the model variance v - noise, v including noise; each only if requested. */
 static void write_loo(const kn_stgpr_panel *b, ptrdiff_t i, ptrdiff_t j, double y, double residual,
                       double v, double noise)
 {
@@ -50,8 +51,9 @@ static void write_loo(const kn_stgpr_panel *b, ptrdiff_t i, ptrdiff_t j, double 
         kn_col(m->var, j - m->first)[i] = kn_clamp_nonnegative(v - noise, v, &clamped);
 }
 
-/* k_i = (K^-1)_ii = sum_n U_in^2/(c r_n + d); residual (K^-1 y)_i/k_i, variance with noise 1/k_i
- * [METHOD 5] */
+/* Leave-one-out of single participants for n responses J of the cell (responses that share
+ * hyperparameters) in *w, which has their Y, c and d: k_i = (K^-1)_ii = sum_n U_in^2/(c r_n +
+ * d); residual (K^-1 y)_i/k_i, variance with noise 1/k_i [METHOD 5]. */
 static void loo_rows(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell_work *w, const loo_work *v,
                      const ptrdiff_t *J, ptrdiff_t n)
 {
@@ -75,7 +77,9 @@ static void loo_rows(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell_work *w
     }
 }
 
-/* Computes M^-1 q and the diagonal of M^-1 from M = (K^-1)_gg in v->M and q = (K^-1 y)_g. */
+/* Holds out group g for one response (column j of *w): with M = (K^-1)_gg in v->M and q = (K^-1
+ * y)_g, residuals M^-1 q and variances diag(M^-1) go to the panel. KN_ERR_NUMERIC if M is not
+ * positive definite. */
 static kn_status loo_group_response(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell_work *w,
                                     loo_work *v, ptrdiff_t g, ptrdiff_t j, ptrdiff_t response)
 {
@@ -101,8 +105,8 @@ out:
     return status;
 }
 
-/* Holds out group g for n responses: M = (K^-1)_gg = sum_i U_ai U_bi weight_i, with the products of
- * rows for some pairs (a, b) at a time [METHOD 5]. */
+/* Holds out group g for n responses J: M = (K^-1)_gg = sum_i U_ai U_bi weight_i, with the
+ * products of rows for some pairs (a, b) at a time, then loo_group_response [METHOD 5]. */
 static kn_status loo_group(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell_work *w, loo_work *v,
                            ptrdiff_t g, const ptrdiff_t *J, ptrdiff_t n)
 {
@@ -147,7 +151,8 @@ out:
     return status;
 }
 
-/* Holds out every group in turn for n responses J of the current cell. */
+/* Holds out every group in turn for n responses J of the cell (responses that share
+ * hyperparameters) in *w. */
 static kn_status loo_groups(kn_ctx *ctx, const kn_stgpr_panel *b, const kn_cell_work *w,
                             loo_work *v, const ptrdiff_t *J, ptrdiff_t n)
 {
@@ -166,7 +171,8 @@ typedef struct loo_panel {
     loo_work *loo_work;
 } loo_panel;
 
-/* Worker function: decomposes one cell and holds out rows or groups of its responses. */
+/* Task of kn_panel_run for one cell (self: loo_panel): decomposes R0 (covariance between
+ * participants) and holds out rows, or groups, for each block of its responses. */
 static kn_status loo_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cell)
 {
     kn_status status = KN_OK;
@@ -191,6 +197,8 @@ out:
     return status;
 }
 
+/* Returns the number of cells to process at a time, by threads and memory; each needs a further
+ * N x N doubles. */
 static int count_workers(int threads, double memory, ptrdiff_t cells, ptrdiff_t N)
 {
     return kn_cell_workers(threads, memory, cells, N, (double)N * (double)N);

@@ -14,8 +14,8 @@ ptrdiff_t kn_stgpr_batch(const kn_gp *gp)
     return (ptrdiff_t)(PANEL_BYTES / (16 * (double)gp->T));
 }
 
-/* Frees the maps' own state, kn_stgpr_maps. */
-static void maps_free(void *own)
+/* Frees the method's own state of maps, a kn_stgpr_maps; implements kn_gp_maps.own_free. */
+static void free_maps(void *own)
 {
     kn_stgpr_maps *m = own;
     kn_mat_clear(&m->Xs);
@@ -31,7 +31,9 @@ static void maps_free(void *own)
     kn_free(m);
 }
 
-/* Allocates the state of maps for n participants, without a panel. */
+/* Allocates maps *out of n participants with the method's own state (kn_stgpr_maps), without a
+ * panel (predictions of a range of responses); computes the pair statistics of the training
+ * sample. */
 static kn_status begin_maps(kn_ctx *ctx, const kn_gp *gp, kn_maps_kind kind, ptrdiff_t n,
                             kn_gp_maps *out)
 {
@@ -40,7 +42,7 @@ static kn_status begin_maps(kn_ctx *ctx, const kn_gp *gp, kn_maps_kind kind, ptr
     *out = (kn_gp_maps){.gp = gp, .n = n};
     KN_TRY(kn_alloc(ctx, 1, sizeof(kn_stgpr_maps), &p));
     kn_stgpr_maps *m = out->own = p;
-    out->own_free = maps_free;
+    out->own_free = free_maps;
     m->kind = kind;
     if (!gp->shared) /* a de-identified model has no participants */
         KN_TRY(kn_pairs_within(ctx, gp->latent.X, &gp->spec.sample.stats, &m->pairs));
@@ -80,9 +82,10 @@ kn_status kn_stgpr_loo(kn_ctx *ctx, const kn_gp *gp, const kn_responses *Y, kn_g
     return status;
 }
 
-/* Imputes the training rows of each fold from themselves. */
-static kn_status fill_folds(kn_ctx *ctx, const kn_cv_problem *problem, ptrdiff_t N,
-                            kn_stgpr_maps *m)
+/* Imputes the training rows of each fold from themselves; the imputed values of the folds go to
+ * m->imputed. */
+static kn_status impute_folds(kn_ctx *ctx, const kn_cv_problem *problem, ptrdiff_t N,
+                              kn_stgpr_maps *m)
 {
     kn_status status;
     void *memory;
@@ -117,7 +120,7 @@ kn_status kn_stgpr_cv(kn_ctx *ctx, const kn_gp *gp, const kn_cv_problem *problem
     if (problem->X_without_site.data)
         KN_TRY(kn_mat_copy(ctx, problem->X_without_site, &m->X_without_site));
     if (problem->completion)
-        KN_TRY(fill_folds(ctx, problem, gp->N, m));
+        KN_TRY(impute_folds(ctx, problem, gp->N, m));
 out:
     if (status != KN_OK)
         kn_gp_maps_clear(out);
@@ -164,20 +167,23 @@ kn_status kn_panel_run(kn_ctx *ctx, const kn_stgpr_panel *b, int workers, kn_wor
 
 /* ---- panels -------------------------------------------------------------------------- */
 
-/* Number of responses of a panel of n participants, at least `lowest`. */
-static ptrdiff_t panel_width(ptrdiff_t n, ptrdiff_t lowest)
+/* Returns the number of responses of a panel (predictions of a range of responses) of n
+ * participants, by PANEL_BYTES, but at least `lowest`. */
+static ptrdiff_t compute_panel_width(ptrdiff_t n, ptrdiff_t lowest)
 {
     ptrdiff_t wide = (ptrdiff_t)(PANEL_BYTES / (16 * (double)n));
     return wide > lowest ? wide : lowest;
 }
 
-/* End of the responses that this MPI rank can compute. */
+/* Returns the end of the responses that this MPI rank can compute: all T for predictions, else
+ * those whose training values it has. */
 static ptrdiff_t find_end(const kn_ctx *ctx, const kn_gp_maps *maps, const kn_stgpr_maps *m)
 {
     return m->kind == KN_MAPS_PREDICT ? maps->gp->T : kn_response_range(ctx, &maps->Y).last;
 }
 
-/* Allocates the panel for the requested responses, unless the current panel has them. */
+/* Allocates mean and variance of a panel (predictions of a range of responses) that begins with
+ * the requested responses, unless the current panel has them. */
 static kn_status allocate_panel(kn_ctx *ctx, const kn_gp_maps *maps, kn_index_range requested,
                                 bool mean, bool var)
 {
@@ -189,7 +195,7 @@ static kn_status allocate_panel(kn_ctx *ctx, const kn_gp_maps *maps, kn_index_ra
     if (!inside) {
         m->first = requested.first;
         m->count = kn_min_size(find_end(ctx, maps, m) - requested.first,
-                               panel_width(maps->n, requested.last - requested.first));
+                               compute_panel_width(maps->n, requested.last - requested.first));
         m->has_mean = m->has_var = false;
         kn_mat_clear(&m->mean);
         kn_mat_clear(&m->var);
@@ -202,8 +208,8 @@ out:
     return status;
 }
 
-/* Makes sure that the current panel has the requested responses, with mean and variance as
- * requested. */
+/* Makes sure that the current panel (predictions of a range of responses) has the requested
+ * responses, with mean and variance as requested; computes it if not. */
 static kn_status prepare_panel(kn_ctx *ctx, const kn_gp_maps *maps, kn_index_range requested,
                                bool mean, bool var)
 {
@@ -268,7 +274,8 @@ void kn_stgpr_maps_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind k
 
 void kn_stgpr_block_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
-    ptrdiff_t width = kn_min_size(s->T, KN_BLOCK), count = kn_min_size(s->T, panel_width(n, width));
+    ptrdiff_t width = kn_min_size(s->T, KN_BLOCK),
+              count = kn_min_size(s->T, compute_panel_width(n, width));
     /* Scoring also predicts the variance of participants with clamped covariates or an unknown site
      * a second time, with maps of its own [commands/score/extrapolation.h]. */
     kn_plan_alloc_d(r, KN_NEED_WORK, n, (kind == KN_MAPS_PREDICT ? 3 : 2) * count);

@@ -8,8 +8,9 @@
 
 static const double MERGE = 0.01; /* nats that a response may lose to use a cell of others */
 
-/* Returns the cell of row `column` of lml if response j loses at most MERGE there, else -1. */
-static int acceptable_cell(const kn_lattice *l, ptrdiff_t j, int column)
+/* Returns the cell (responses that share hyperparameters) of row `column` of the likelihoods of
+ * response j if the response loses at most MERGE nats there, else -1. */
+static int find_acceptable_cell(const kn_lattice *l, ptrdiff_t j, int column)
 {
     if (!(kn_at(l->lml, column, j) >= l->best[j] - MERGE))
         return -1;
@@ -17,26 +18,29 @@ static int acceptable_cell(const kn_lattice *l, ptrdiff_t j, int column)
                                 : l->fine[j * KN_LATTICE_FINE_CELLS + column - l->n_coarse];
 }
 
-/* Adds `by` to suits[c] for every cell c that suits response j. */
+/* Adds `by` to suits[c] for every cell c (responses that share hyperparameters) in which
+ * response j loses at most MERGE nats. */
 static void count_suitable(const kn_lattice *l, ptrdiff_t j, double by, double *suits)
 {
     for (int k = 0; k < l->n_coarse + KN_LATTICE_FINE_CELLS; k++) {
-        int c = acceptable_cell(l, j, k);
+        int c = find_acceptable_cell(l, j, k);
         if (c >= 0)
             suits[c] += by;
     }
 }
 
+/* True if response j loses at most MERGE nats in this cell. */
 static bool is_suitable(const kn_lattice *l, ptrdiff_t j, int cell)
 {
     for (int k = 0; k < l->n_coarse + KN_LATTICE_FINE_CELLS; k++)
-        if (acceptable_cell(l, j, k) == cell)
+        if (find_acceptable_cell(l, j, k) == cell)
             return true;
     return false;
 }
 
-/* Sums over MPI ranks: remaining responses, and how many of them each cell suits. */
-static kn_status count_all(kn_ctx *ctx, const double *own, ptrdiff_t n, double *all)
+/* Sets all[] to the sums of the n counts own[] over MPI ranks: how many responses each cell
+ * (responses that share hyperparameters) suits, and how many remain. Collective. */
+static kn_status sum_counts(kn_ctx *ctx, const double *own, ptrdiff_t n, double *all)
 {
     memcpy(all, own, (size_t)n * sizeof *all);
     return kn_comm_sum(ctx, all, n); /* exact: integers */
@@ -57,7 +61,7 @@ kn_status kn_cells_merge(kn_ctx *ctx, const kn_lattice *l, kn_stgpr *s)
         s->cell[l->J[j]] = -1;
         count_suitable(l, j, 1, suits);
     }
-    KN_TRY(count_all(ctx, own, n, all));
+    KN_TRY(sum_counts(ctx, own, n, all));
     while (all[0] > 0) {
         int top = 0;
         for (int c = 1; c < l->n_cells; c++)
@@ -73,7 +77,7 @@ kn_status kn_cells_merge(kn_ctx *ctx, const kn_lattice *l, kn_stgpr *s)
         }
         kn_cov_point at = kn_lattice_point(l, top);
         kn_cell_write(l->cov, &at, cells, used++);
-        KN_TRY(count_all(ctx, own, n, all));
+        KN_TRY(sum_counts(ctx, own, n, all));
     }
     KN_TRY(kn_stgpr_add_cells(ctx, s, cells, used));
 out:

@@ -16,7 +16,8 @@
 enum { STREAM_PLAIN = 103 };
 static const double F_TOLERANCE = 1e-7; /* nats */
 
-/* theta of the engine = [0 for C = 1, x] */
+/* Objective of the search for one response (self: kn_engine): log likelihood and gradient at x =
+ * [parameters of R0, noise]; the engine's theta is [0 for C = 1, x]. */
 static kn_status evaluate_objective(void *self, kn_ctx *ctx, const double *x, double *value,
                                     double *grad)
 {
@@ -30,7 +31,8 @@ static kn_status evaluate_objective(void *self, kn_ctx *ctx, const double *x, do
     return status;
 }
 
-/* Start: 0.3 of the variance is signal, in equal parts, lengths at the median distance. */
+/* Writes the start of the search for the response in e->Z to x: 0.3 of the variance is signal,
+ * in equal parts, lengths at the median distance. */
 static void set_start(const kn_engine *e, const kn_box *box, double *x)
 {
     double v = kn_sumsq(e->Z) / (double)e->N;
@@ -40,7 +42,8 @@ static void set_start(const kn_engine *e, const kn_box *box, double *x)
     x[e->cov.n_theta] = 0.5 * log(0.7 * v);
 }
 
-/* Bounds shapes by the box; other parameters keep the paper's bounds. */
+/* Bounds the shapes of R0 (covariance between participants) in lower and upper (order of theta)
+ * by the box of the search; other parameters keep their bounds. */
 static void bound_shapes(const kn_cov *cov, const kn_box *box, double *lower, double *upper)
 {
     for (int k = 0; k < cov->n; k++)
@@ -51,10 +54,12 @@ static void bound_shapes(const kn_cov *cov, const kn_box *box, double *lower, do
         }
 }
 
-/* Maximises the likelihood of one response over all starts; *best is the optimum. */
-static kn_status one_response(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
-                              kn_limits *limits, const kn_box *box, kn_rng *rng, double *x,
-                              kn_optimum *best)
+/* Maximises the likelihood of the response in e->Z over all its hyperparameters, from the start
+ * x and o->restarts random ones; *best is the optimum. box: bounds of the shapes; NULL: the
+ * general ones. Updates *limits. */
+static kn_status fit_one_response(kn_ctx *ctx, kn_engine *e, const kn_search_options *o,
+                                  kn_limits *limits, const kn_box *box, kn_rng *rng, double *x,
+                                  kn_optimum *best)
 {
     double lower[KN_THETA], upper[KN_THETA];
     kn_optimise_options oo = {.algorithm = o->optimiser == KN_TNEWTON ? KN_TNEWTON : KN_LBFGS,
@@ -122,7 +127,7 @@ kn_status kn_plain_fit(kn_ctx *ctx, kn_pairs *pairs, const kn_cov *cov, kn_mat Y
             set_start(&e, &box, x);
         for (int i = 0; start_given && i < n; i++)
             x[i] = kn_at(theta, j, i);
-        KN_TRY(one_response(ctx, &e, o, &limits, bounded ? &box : NULL, &rng, x, &best));
+        KN_TRY(fit_one_response(ctx, &e, o, &limits, bounded ? &box : NULL, &rng, x, &best));
         for (int i = 0; i < n; i++) {
             kn_col(theta, i)[j] = x[i];
             kn_col(grad, i)[j] = best.grad[i];

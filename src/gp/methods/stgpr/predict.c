@@ -6,7 +6,8 @@
 
 enum { ROWS = 4096 }; /* new participants at a time */
 
-/* Adds the group effects to the mean of participants in known groups. */
+/* Adds the group effects of the responses J to mean (participants x n) of participants in known
+ * groups. */
 static void add_effects(const kn_cell_predictor *a, const kn_stgpr *s, const ptrdiff_t *J,
                         kn_mat mean)
 {
@@ -24,7 +25,8 @@ typedef struct predict_work {
     kn_cell_predictor *predictor;
 } predict_work;
 
-/* One cell: mean = R0* alpha, var = R0** - ... */
+/* Task of kn_panel_run for one cell (self: predict_work): mean = R0* alpha, and if requested the
+ * model variances, of its responses for the current participants, written to the panel. */
 static kn_status predict_cell(kn_ctx *ctx, void *self, int worker, ptrdiff_t cell)
 {
     kn_status status = KN_OK;
@@ -61,7 +63,8 @@ out:
     return status;
 }
 
-/* Predicts all cells of the panel for participants row .. row + n - 1. */
+/* Predicts all cells of the panel for n new participants from `row` on, with the decompositions'
+ * work space of all workers. */
 static kn_status predict_rows(kn_ctx *ctx, const kn_stgpr_panel *b, ptrdiff_t row, ptrdiff_t n,
                               kn_cell_workspaces *workspaces)
 {
@@ -89,7 +92,8 @@ out:
     return status;
 }
 
-/* Prediction of a de-identified model. */
+/* Computes the panel (predictions of a range of responses) of a de-identified model, cell by
+ * cell, for all new participants. */
 static kn_status predict_shared(kn_ctx *ctx, const kn_stgpr_panel *b)
 {
     kn_status status = KN_OK;
@@ -116,6 +120,8 @@ out:
     return status;
 }
 
+/* Returns the number of cells to process at a time for n new participants, by threads and
+ * memory. */
 static int count_workers(int threads, double memory, ptrdiff_t cells, ptrdiff_t N, ptrdiff_t n,
                          ptrdiff_t width)
 {

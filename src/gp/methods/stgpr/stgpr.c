@@ -12,7 +12,8 @@
 #include "gp/predict/covariance.h"
 #include "la/la.h"
 
-/* Fits each response separately with all hyperparameters free. */
+/* Fits each response separately with all hyperparameters free ({plain}); one MPI rank.
+ * KN_ERR_ARGUMENT with groups. */
 static kn_status fit_each_response(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
@@ -51,8 +52,9 @@ out:
     return status;
 }
 
-/* Finds the weights of the categories (and the R0 for gamma) by a pilot fit of S-MTGPR, if the
- * kernel or groups need it. */
+/* Finds *out, the weights of the categories and the R0 for choosing gamma (group noise over
+ * noise), by a pilot search of S-MTGPR, if the kernel or groups need it; else equal to one
+ * smooth term. Collective. */
 static kn_status find_base(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_cov_point *out)
 {
     kn_status status = KN_OK;
@@ -72,7 +74,8 @@ out:
     return status;
 }
 
-/* Chooses the cells of the responses with the same gamma, one gamma after the other. Collective. */
+/* Chooses the cell of every response, all responses with the same gamma (group noise over noise)
+ * together, one gamma after the other. Collective. */
 static kn_status choose_cells(kn_ctx *ctx, const kn_cell_samples *samples, kn_cell_search *search,
                               kn_stgpr *s)
 {
@@ -98,8 +101,9 @@ out:
     return status;
 }
 
-/* Gathers the results of all ranks' responses on every rank. Collective. */
-static kn_status make_known(kn_ctx *ctx, const kn_responses *Y, kn_stgpr *s)
+/* Gathers cell, c, delta, d, lml, alpha and effects of all ranks' responses on every MPI rank.
+ * Collective. */
+static kn_status gather_results(kn_ctx *ctx, const kn_responses *Y, kn_stgpr *s)
 {
     kn_status status;
     double *number[] = {s->cell, s->c, s->delta, s->d, s->lml};
@@ -111,8 +115,9 @@ out:
     return status;
 }
 
-/* Fits all responses together on the lattice of cells. */
-static kn_status by_cells(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
+/* Fits all responses together on the lattice of (rho, length): pilot, gamma (group noise over
+ * noise), cells, final parameters; records the fit in *info. Collective. */
+static kn_status fit_by_cells(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
     kn_pairs pairs = {0};
@@ -142,7 +147,7 @@ static kn_status by_cells(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info
     }
     KN_TRY(choose_cells(ctx, &samples, &search, s));
     KN_TRY(kn_stgpr_finish(ctx, &samples, false, s, &search.evals));
-    KN_TRY(make_known(ctx, &p->Y, s));
+    KN_TRY(gather_results(ctx, &p->Y, s));
     info->evaluations += search.evals;
     info->stop = search.stop;
     info->projected_gradient = NAN;
@@ -151,9 +156,9 @@ out:
     return status;
 }
 
-/* Imputed cells have no residual, so noise estimated over all N rows is too small: scale by N/n_j
- * [METHOD 0b]. */
-static void make_up(const kn_fit_problem *p, kn_stgpr *s)
+/* Scales d and delta of each response by N/n_j, its number of observed cells: imputed cells have
+ * no residual, so noise estimated over all N rows is too small [METHOD 0b]. */
+static void correct_noise(const kn_fit_problem *p, kn_stgpr *s)
 {
     const ptrdiff_t *n = p->Y.scaling->n;
     for (ptrdiff_t j = 0; n && j < p->Y.T; j++) {
@@ -162,8 +167,9 @@ static void make_up(const kn_fit_problem *p, kn_stgpr *s)
     }
 }
 
-/* The fit: reads this MPI rank's responses into alpha, fits them by cells or one by one, then
- * cross-validation. */
+/* Implements kn_method.fit: reads this MPI rank's responses into alpha, fits them by cells or
+ * one by one, then cross-validation. KN_ERR_ARGUMENT for kernels with an iso term or two
+ * lengths. [METHOD 7] */
 static kn_status fit_stgpr(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_info *info)
 {
     kn_status status;
@@ -188,8 +194,8 @@ static kn_status fit_stgpr(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_fit_inf
     KN_TRY(kn_alloc_d(ctx, gp->T, &gp->noise));
     kn_responses_block(ctx, &p->Y, mine.first,
                        kn_cols(s->alpha, mine.first, mine.last - mine.first));
-    KN_TRY((o->plain ? fit_each_response : by_cells)(ctx, p, gp, info));
-    make_up(p, s);
+    KN_TRY((o->plain ? fit_each_response : fit_by_cells)(ctx, p, gp, info));
+    correct_noise(p, s);
     info->rank = gp->spec.rank > 0 ? gp->spec.rank : gp->N;
     info->lml = 0;
     for (ptrdiff_t j = 0; j < gp->T; j++)
@@ -204,13 +210,16 @@ out:
     return status;
 }
 
+/* Implements kn_method.need.settle, which sets the sizes that the options leave open to a memory
+ * plan: no components, dense decompositions. */
 static void need_settle(kn_problem_size *s)
 {
     s->P = 0;
     s->M = s->N;
 }
 
-/* Implements kn_method.need.fit; keeps alpha and the parameters of each response. */
+/* Implements kn_method.need.fit, which predicts in plan r the memory of a fit: alpha, effects
+ * and parameters of each response, and cross-validated maps, stay in the plan. */
 static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_plan_alloc_d(r, KN_NEED_BASIS, s->N, s->T); /* alpha */
@@ -242,7 +251,7 @@ static void need_fit(kn_mem_plan *r, const kn_problem_size *s)
     }
 }
 
-/* Noise variance of a new group. */
+/* Implements kn_method.known_noise: noise variance of a new group, d (1 + gamma); returns true. */
 static bool known_noise(kn_gp *gp)
 {
     const kn_stgpr *s = gp->own;
@@ -251,6 +260,7 @@ static bool known_noise(kn_gp *gp)
     return true;
 }
 
+/* Implements kn_method.group_noise: noise[j] (T) of a known group is d_j. */
 static void group_noise(const kn_gp *gp, double *noise)
 {
     const kn_stgpr *s = gp->own;
@@ -258,8 +268,8 @@ static void group_noise(const kn_gp *gp, double *noise)
         noise[j] = s->d[j];
 }
 
-/* Implements kn_method.group_noise_proportion: group noise over all noise, summed over responses.
- */
+/* Implements kn_method.group_noise_proportion: group noise over all noise, both summed over
+ * responses. */
 static double group_noise_proportion(const kn_gp *gp)
 {
     const kn_stgpr *s = gp->own;
@@ -283,13 +293,15 @@ static void clear_stgpr(kn_gp *gp)
     gp->own = NULL;
 }
 
+/* Implements kn_method.bytes: size of alpha and effects in memory. */
 static double bytes_stgpr(const kn_gp *gp)
 {
     return 8 * (double)(gp->N + gp->latent.groups.n) * (double)gp->T;
 }
 
-/* Model files before 0.2 store (rho, length) of each cell. */
-static kn_status from_rho_length(kn_ctx *ctx, const kn_cov *cov, kn_stgpr *s)
+/* Converts cells that were read as (rho, length), as model files before 0.2 store them, to
+ * weights and shapes. */
+static kn_status convert_rho_length(kn_ctx *ctx, const kn_cov *cov, kn_stgpr *s)
 {
     kn_mat old = s->cells;
     ptrdiff_t n = old.rows;
@@ -302,8 +314,9 @@ static kn_status from_rho_length(kn_ctx *ctx, const kn_cov *cov, kn_stgpr *s)
     return status;
 }
 
-/* Returns true if the weights of a cell are nonnegative with sum 1 and its shapes positive. */
-static bool cell_is_sound(const kn_cov *cov, kn_mat cells, ptrdiff_t row)
+/* Returns true if the weights in row `row` of cells are nonnegative with sum 1 and its shapes
+ * are positive. */
+static bool is_sound_cell(const kn_cov *cov, kn_mat cells, ptrdiff_t row)
 {
     static const double SUM = 1e-9; /* tolerance of the sum of weights */
     double sum = 0;
@@ -318,7 +331,8 @@ static bool cell_is_sound(const kn_cov *cov, kn_mat cells, ptrdiff_t row)
     return fabs(sum - 1) <= SUM;
 }
 
-/* Checks what was read from a file and computes delta. */
+/* Checks cells, cell numbers and variances that were read from a file (a->bad names the array)
+ * and computes delta. */
 static kn_status check_cells(const kn_gp *gp, kn_arrays *a)
 {
     kn_stgpr *s = gp->own;
@@ -328,14 +342,14 @@ static kn_status check_cells(const kn_gp *gp, kn_arrays *a)
     if (cov->n > cov->n_between) /* the iso term must not be part of R0 */
         return a->bad(a, "'kernel'");
     if (s->cells.cols == 2 && kn_cov_is_rho_length(cov))
-        KN_TRY(from_rho_length(a->ctx, cov, s));
+        KN_TRY(convert_rho_length(a->ctx, cov, s));
     if (s->cells.cols != kn_cell_columns(cov))
         return a->bad(a, "cells");
     KN_TRY(kn_alloc_d(a->ctx, gp->T, &s->delta));
     KN_TRY(kn_alloc_d(a->ctx, s->cells.rows, &gamma));
     for (ptrdiff_t k = 0; k < s->cells.rows; k++) {
         gamma[k] = -1;
-        if (!cell_is_sound(cov, s->cells, k))
+        if (!is_sound_cell(cov, s->cells, k))
             KN_TRY(a->bad(a, "cells"));
     }
     for (ptrdiff_t j = 0; j < gp->T; j++) {
@@ -352,8 +366,9 @@ out:
     return status;
 }
 
-/* The file stores alpha = (R0 + delta H)^-1 y: unlike eigenvectors it does not depend on the sign
- * conventions of a machine, and in single precision it is as large as the responses. */
+/* Implements kn_method.arrays. The file stores alpha = (R0 + delta H)^-1 y: unlike eigenvectors
+ * it does not depend on the sign conventions of a machine, and in single precision it is as
+ * large as the responses. */
 static kn_status visit_arrays_stgpr(kn_gp *gp, kn_arrays *a)
 {
     kn_status status = KN_OK;

@@ -154,7 +154,8 @@ out:
     return status;
 }
 
-/* Dense decomposition of R0, N^3. */
+/* Computes all N eigenvalues r and eigenvectors U of R0 (covariance between participants) with
+ * group noise variance gamma, at w->theta into w->full, on one thread; m = N. 9 N^3 flops. */
 static kn_status decompose_full(kn_ctx *ctx, kn_cell_work *w)
 {
     kn_status status = KN_OK;
@@ -171,8 +172,9 @@ out:
     return status;
 }
 
-/* Pivots are chosen for each cell afresh, so that the result does not depend on the cells before
- * it. */
+/* Computes a low-rank decomposition at w->theta and sets U, r and m; *enough = false if it does
+ * not represent R0 well. Pivots are chosen for each cell (responses that share hyperparameters)
+ * afresh, so that the result does not depend on the cells before it. */
 static kn_status decompose_low(kn_ctx *ctx, kn_cell_work *w, bool *enough)
 {
     kn_status status;
@@ -213,18 +215,20 @@ out:
     return status;
 }
 
-static kn_mat first_rows(kn_mat M, ptrdiff_t rows, ptrdiff_t cols)
+/* Returns the leading rows x cols block of M, a view. */
+static kn_mat view_block(kn_mat M, ptrdiff_t rows, ptrdiff_t cols)
 {
     return kn_sub(M, 0, 0, rows, cols);
 }
 
 void kn_cell_project(kn_ctx *ctx, kn_cell_work *w, kn_mat Y)
 {
-    kn_gemm(ctx, 1, KN_T, w->U, KN_N, Y, 0, first_rows(w->A, w->m, Y.cols)); /* A = U'Y   m x n */
+    kn_gemm(ctx, 1, KN_T, w->U, KN_N, Y, 0, view_block(w->A, w->m, Y.cols)); /* A = U'Y   m x n */
 }
 
-/* y'H^-1 y - |A|^2: energy in the directions outside U */
-static double energy_outside(const kn_cell_work *w, kn_mat y, double inside)
+/* Returns y'H^-1 y - |A|^2 (at least 0), the energy of response y (N x 1) in the directions
+ * outside U; inside: |A|^2. */
+static double compute_energy_outside(const kn_cell_work *w, kn_mat y, double inside)
 {
     const kn_groups *g = w->samples->groups;
     double sum = kn_sumsq(y) - inside;
@@ -239,7 +243,7 @@ static double energy_outside(const kn_cell_work *w, kn_mat y, double inside)
 
 kn_status kn_cell_fit(kn_ctx *ctx, kn_cell_work *w, kn_mat Y, double nats)
 {
-    kn_mat A = first_rows(w->A, w->m, Y.cols), A2 = first_rows(w->A2, w->m, Y.cols);
+    kn_mat A = view_block(w->A, w->m, Y.cols), A2 = view_block(w->A2, w->m, Y.cols);
     kn_cell_project(ctx, w, Y);
     for (ptrdiff_t j = 0; j < Y.cols; j++) {
         double inside = 0;
@@ -247,7 +251,7 @@ kn_status kn_cell_fit(kn_ctx *ctx, kn_cell_work *w, kn_mat Y, double nats)
             kn_col(A2, j)[i] = kn_at(A, i, j) * kn_at(A, i, j);
             inside += kn_at(A2, i, j);
         }
-        w->outside[j] = kn_cell_is_low(w) ? energy_outside(w, kn_cols(Y, j, 1), inside) : 0;
+        w->outside[j] = kn_cell_is_low(w) ? compute_energy_outside(w, kn_cols(Y, j, 1), inside) : 0;
     }
     kn_status status = kn_profile_within(ctx, nats, w->m, w->r, w->N - w->m, A2,
                                          kn_cell_is_low(w) ? w->outside : NULL, w->c, w->d, w->lml);
@@ -271,7 +275,7 @@ void kn_cell_weights(const kn_cell_work *w, kn_mat weight)
 void kn_cell_alpha(kn_ctx *ctx, kn_cell_work *w, kn_mat alpha)
 {
     ptrdiff_t n = alpha.cols;
-    kn_mat A = first_rows(w->A, w->m, n);
+    kn_mat A = view_block(w->A, w->m, n);
     bool low = kn_cell_is_low(w);
     for (ptrdiff_t j = 0; j < n; j++) {
         double c = w->c[j], d = w->d[j];

@@ -27,7 +27,8 @@ typedef struct kn_stgpr {
     struct kn_latent_cell *shared;
 } kn_stgpr;
 
-/* Allocates arrays for N participants and T responses, without cells. */
+/* Allocates the arrays of a fit for N participants and T responses, without cells; cleared on
+ * error. */
 kn_status kn_stgpr_new(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T, kn_stgpr *out);
 /* Frees all arrays and zeroes *s. */
 void kn_stgpr_clear(kn_stgpr *s);
@@ -54,18 +55,20 @@ static inline ptrdiff_t kn_cell_columns(const kn_cov *cov)
 {
     return cov->n + cov->n_shapes;
 }
-/* Reads row `row` of cells as a point of R0. */
+/* Returns weights and shapes of R0 (covariance between participants) that row `row` of cells
+ * holds. */
 kn_cov_point kn_cell_point(const kn_cov *cov, kn_mat cells, ptrdiff_t row);
-/* Writes a point of R0 to row `row` of cells. */
+/* Writes weights and shapes of a point of R0 (covariance between participants) to row `row` of
+ * cells. */
 void kn_cell_write(const kn_cov *cov, const kn_cov_point *point, kn_mat cells, ptrdiff_t row);
-/* Appends the first n rows of `added` to the cells of the model. */
+/* Appends the first n rows of `added` to s->cells, which is reallocated. */
 kn_status kn_stgpr_add_cells(kn_ctx *ctx, kn_stgpr *s, kn_mat added, ptrdiff_t n);
 
 /* Responses sorted by cell: those of cell k are order[start[k]] .. order[start[k+1] - 1]. */
 typedef struct kn_cell_groups {
     ptrdiff_t *order, *start;
 } kn_cell_groups;
-/* Sorts responses first .. first + count - 1. The caller frees *out. */
+/* Sorts the responses first .. first + count - 1 by their cell; stable. The caller frees *out. */
 kn_status kn_cell_groups_new(kn_ctx *ctx, const kn_stgpr *s, ptrdiff_t first, ptrdiff_t count,
                              kn_cell_groups *out);
 /* Frees both lists. */
@@ -108,20 +111,28 @@ typedef struct kn_cell_work {
     double *c, *d, *lml, *outside; /* width: variances, LML, energy outside U */
 } kn_cell_work;
 
-/* Allocates the work space. samples is borrowed. */
+/* Allocates the work space of one cell (responses that share hyperparameters) at a time for N
+ * participants and up to `width` responses; samples is borrowed. The caller clears *out, also
+ * after an error. */
 kn_status kn_cell_work_new(kn_ctx *ctx, ptrdiff_t N, const kn_cell_samples *samples,
                            ptrdiff_t width, kn_cell_work *out);
 /* Frees the work space. */
 void kn_cell_work_clear(kn_cell_work *w);
-/* Decomposes R0 at `at` with group noise gamma: low rank if it suffices, else dense (N^3). */
+/* Decomposes R0 (covariance between participants) at weights and shapes `at` with group noise
+ * ratio gamma into w->U, r and m: low rank if it suffices, else dense (N^3). */
 kn_status kn_cell_decompose(kn_ctx *ctx, kn_cell_work *w, const kn_cov_point *at, double gamma);
-/* Computes A = U'Y, then c, d and LML of each response of Y (N x n) by the profile of METHOD 1b,
- * accurate to `nats` in LML (0: full accuracy). */
+/* Computes w->A = U'Y, then c, d and log likelihood of each response of Y (N x n) in the
+ * decomposed cell, by the profile of METHOD 1b, accurate to `nats` in log likelihood (0: full
+ * accuracy). */
 kn_status kn_cell_fit(kn_ctx *ctx, kn_cell_work *w, kn_mat Y, double nats);
-void kn_cell_project(kn_ctx *ctx, kn_cell_work *w, kn_mat Y); /* computes A only */
-/* Replaces Y in alpha (N x n) by c K^-1 Y, from A, c and d of the work space; overwrites A. */
+/* Computes only the coordinates w->A = U'Y (m x n) of the responses Y (N x n) in the decomposed
+ * cell. */
+void kn_cell_project(kn_ctx *ctx, kn_cell_work *w, kn_mat Y);
+/* Replaces Y in alpha (N x n) by c K^-1 Y, from A, c and d of the work space, of which A is
+ * overwritten; 0 for responses without signal. */
 void kn_cell_alpha(kn_ctx *ctx, kn_cell_work *w, kn_mat alpha);
-/* Computes weight (m x n) in K^-1 = U diag(weight) U' + [low rank] H^-1/d. */
+/* Computes weight (m x n) of the inverse covariance of each response, K^-1 = U diag(weight) U'
+ * (low rank: + H^-1/d), from c and d of the work space. */
 void kn_cell_weights(const kn_cell_work *w, kn_mat weight);
 /* Returns true if the current decomposition is of low rank. */
 static inline bool kn_cell_is_low(const kn_cell_work *w)
@@ -129,8 +140,8 @@ static inline bool kn_cell_is_low(const kn_cell_work *w)
     return w->m < w->N;
 }
 
-/* Memory plan of one work space for n participants and `width` responses; eigenproblem and profile
- * are temporary. */
+/* Predicts in plan r the memory of one kn_cell_work for n participants and `width` responses,
+ * which stays in the plan; eigenproblem and profile only raise the peak. */
 void kn_cell_work_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t width);
 
 /* ---- cells in parallel ---- */
@@ -146,13 +157,15 @@ typedef struct kn_cell_workspaces {
     kn_cell_work *w;
 } kn_cell_workspaces;
 
-/* Allocates n work spaces; see kn_cell_work_new. */
+/* Allocates n work spaces, one per worker, each for N participants and `width` responses
+ * (kn_cell_work_new); freed on error. */
 kn_status kn_cell_workspaces_new(kn_ctx *ctx, int n, ptrdiff_t N, const kn_cell_samples *samples,
                                  ptrdiff_t width, kn_cell_workspaces *out);
 /* Frees all work spaces. */
 void kn_cell_workspaces_clear(kn_cell_workspaces *c);
 
-/* Memory plan of n workers, each with the peak of *one; temporary. */
+/* Predicts in plan r the memory of n workers, each with the peak of *one: only the peak of r
+ * rises. */
 void kn_cell_workspaces_need(kn_mem_plan *r, int n, const kn_mem_plan *one);
 
 #endif
