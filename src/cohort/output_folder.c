@@ -57,7 +57,8 @@ static kn_status make_folder(kn_ctx *ctx, kn_folder_entry *entry)
     return KN_OK;
 }
 
-kn_status kn_folder_add(kn_ctx *ctx, kn_folder *folder, const char *name, kn_folder_entry **out)
+/* Registers a file before it is written; *out is borrowed. Thread-safe. */
+static kn_status add_entry(kn_ctx *ctx, kn_folder *folder, const char *name, kn_folder_entry **out)
 {
     kn_folder_entry *entry = NULL;
     size_t size = strlen(folder->dir) + strlen(name) + 2;
@@ -84,7 +85,7 @@ out:
 kn_status kn_folder_sub(kn_ctx *ctx, kn_folder *folder, const char *name)
 {
     kn_folder_entry *entry;
-    kn_status status = kn_folder_add(ctx, folder, name, &entry);
+    kn_status status = add_entry(ctx, folder, name, &entry);
     return status == KN_OK ? make_folder(ctx, entry) : status;
 }
 
@@ -138,7 +139,8 @@ void kn_folder_close(kn_folder *folder, bool keep)
     kn_free(folder);
 }
 
-const kn_write_options *kn_folder_options(const kn_folder *folder)
+/* Returns the options for writers of files in this folder; borrowed. */
+static const kn_write_options *folder_options(const kn_folder *folder)
 {
     return &folder->options;
 }
@@ -150,7 +152,7 @@ kn_status kn_folder_text(kn_ctx *ctx, kn_folder *folder, const char *name, const
     kn_writer *w = NULL;
     kn_status status;
 
-    KN_TRY(kn_folder_add(ctx, folder, name, &entry));
+    KN_TRY(add_entry(ctx, folder, name, &entry));
     KN_TRY(kn_writer_new(ctx, entry->path, &folder->options, &w));
     KN_TRY(kn_writer_write(ctx, w, text, n));
     KN_TRY(kn_writer_commit(ctx, w));
@@ -180,11 +182,11 @@ kn_status kn_folder_table_open(kn_ctx *ctx, kn_folder *folder, const char *name,
     char sidecar[PATH];
     kn_status status;
     *out = (kn_folder_table){0};
-    KN_TRY(kn_folder_add(ctx, folder, name, &out->file));
+    KN_TRY(add_entry(ctx, folder, name, &out->file));
     KN_TRY(kn_table_writer_new(ctx, out->file->path, &folder->options, &out->w));
     if (file) {
         KN_TRY(kn_sidecar_path(ctx, name, sidecar, PATH));
-        KN_TRY(kn_folder_add(ctx, folder, sidecar, &out->sidecar));
+        KN_TRY(add_entry(ctx, folder, sidecar, &out->sidecar));
         KN_TRY(kn_table_writer_describe(ctx, out->w, file));
         out->is_new = access(out->sidecar->path, F_OK) != 0;
     }
@@ -237,8 +239,8 @@ kn_status kn_sim_image_new(kn_ctx *ctx, kn_folder *folder, const char *name,
     image->size = kn_nifti_voxels(header) * image->bytes;
     KN_TRY(kn_alloc(ctx, image->size, 1, &p));
     image->volume = p;
-    KN_TRY(kn_folder_add(ctx, folder, name, &image->entry));
-    KN_TRY(kn_maybe_gzip_open(ctx, image->entry->path, kn_folder_options(folder), &image->file));
+    KN_TRY(add_entry(ctx, folder, name, &image->entry));
+    KN_TRY(kn_maybe_gzip_open(ctx, image->entry->path, folder_options(folder), &image->file));
     KN_TRY(kn_maybe_gzip_write(ctx, &image->file, bytes, n));
 out:
     if (status == KN_OK)

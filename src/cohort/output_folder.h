@@ -27,11 +27,6 @@ void kn_folder_close(kn_folder *folder, bool keep);
 
 /* Creates a subfolder, or uses an existing one. KN_ERR_IO if it cannot be written. */
 kn_status kn_folder_sub(kn_ctx *ctx, kn_folder *folder, const char *name);
-/* Returns the options for writers of files in this folder; borrowed. */
-const kn_write_options *kn_folder_options(const kn_folder *folder);
-
-/* Registers a file before it is written; *out is borrowed. Thread-safe. */
-kn_status kn_folder_add(kn_ctx *ctx, kn_folder *folder, const char *name, kn_folder_entry **out);
 
 /* Writes a file of n bytes into the folder. KN_ERR_IO if it cannot be written. */
 kn_status kn_folder_text(kn_ctx *ctx, kn_folder *folder, const char *name, const char *text,

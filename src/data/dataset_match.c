@@ -127,11 +127,6 @@ out:
     return status;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Sets *repeats to whether two rows of the covariates have the same id. O(n log n); fails only
  * without memory. */
 static kn_status has_repeats(job *j, bool *repeats)
@@ -142,7 +137,7 @@ static kn_status has_repeats(job *j, bool *repeats)
     for (ptrdiff_t i = 0; status == KN_OK && i < j->a.n; i++)
         sorted[i] = j->a.participant[i];
     if (status == KN_OK)
-        qsort(sorted, (size_t)j->a.n, sizeof *sorted, by_text);
+        qsort(sorted, (size_t)j->a.n, sizeof *sorted, kn_compare_texts);
     for (ptrdiff_t i = 1; status == KN_OK && i < j->a.n; i++)
         *repeats = *repeats || strcmp(sorted[i], sorted[i - 1]) == 0;
     kn_free(sorted);
@@ -342,9 +337,9 @@ static kn_status exclude_responses(job *j)
     for (ptrdiff_t i = 0; i < j->a.n; i++)
         if (d->left[i] != KN_LEFT_NOT)
             id[n++] = own[i];
-    qsort(id, (size_t)n, sizeof *id, by_text);
+    qsort(id, (size_t)n, sizeof *id, kn_compare_texts);
     for (ptrdiff_t i = 0; i < j->b.n; i++) {
-        if (bsearch(&others[i], id, (size_t)n, sizeof *id, by_text))
+        if (bsearch(&others[i], id, (size_t)n, sizeof *id, kn_compare_texts))
             d->response_left[i] = KN_LEFT_WITH_ROW;
         else if (d->responses && kn_table_absent(d->responses, i))
             d->response_left[i] = KN_LEFT_BY_TABLE;
@@ -361,9 +356,9 @@ static void mark_incomplete(job *j, const char **id, ptrdiff_t n)
 {
     const char *const *own =
         j->d->session_id ? (const char *const *)j->d->session_id : j->a.participant;
-    qsort(id, (size_t)n, sizeof *id, by_text);
+    qsort(id, (size_t)n, sizeof *id, kn_compare_texts);
     for (ptrdiff_t i = 0; own && i < j->a.n; i++)
-        if (j->d->left[i] == KN_LEFT_NOT && bsearch(&own[i], id, (size_t)n, sizeof *id, by_text))
+        if (j->d->left[i] == KN_LEFT_NOT && bsearch(&own[i], id, (size_t)n, sizeof *id, kn_compare_texts))
             j->d->left[i] = KN_LEFT_BY_TABLE;
 }
 

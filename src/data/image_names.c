@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "data/response_space.h"
+#include "data/table/text_list.h"
 #include "io/file/path.h"
 
 enum { MAX_PARTS = 32 }; /* parts of a path between separators */
@@ -16,11 +17,6 @@ typedef struct known_ids {
     const char **sorted;
     ptrdiff_t n;
 } known_ids;
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
 
 /* Returns the known id that equals text[0 .. length-1], by binary search; NULL if there is none. */
 static const char *find_id(const known_ids *k, const char *text, size_t length)
@@ -104,7 +100,7 @@ static bool are_distinct(const char **found, const char **work, ptrdiff_t n)
             return false;
         work[i] = found[i];
     }
-    qsort(work, (size_t)n, sizeof *work, by_text);
+    qsort(work, (size_t)n, sizeof *work, kn_compare_texts);
     for (ptrdiff_t i = 1; i < n; i++)
         if (work[i] == work[i - 1])
             return false;
@@ -147,7 +143,7 @@ kn_status kn_image_names_find(kn_ctx *ctx, const char *const *path, ptrdiff_t n,
     work = found + n;
     for (ptrdiff_t i = 0; i < n_ids; i++)
         k.sorted[i] = id[i];
-    qsort(k.sorted, (size_t)n_ids, sizeof *k.sorted, by_text);
+    qsort(k.sorted, (size_t)n_ids, sizeof *k.sorted, kn_compare_texts);
     for (ptrdiff_t i = 0; i < n; i++) {
         found[i] = id_as_name(&k, path[i]);
         named = named || found[i];

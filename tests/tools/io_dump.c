@@ -128,7 +128,7 @@ static kn_status do_images(kn_ctx *ctx, char **word, json_t *answer)
     kn_status status;
     KN_TRY(kn_images_open(ctx, word[1], 0, &images));
     if (strcmp(word[2], "default") == 0)
-        KN_TRY(kn_mask_default(ctx, images, &mask));
+        KN_TRY(kn_mask_observed(ctx, images, PTRDIFF_MAX, &mask));
     else
         KN_TRY(kn_mask_read(ctx, word[2], kn_images_path(images, 0), kn_images_geometry(images),
                             &mask));

@@ -153,9 +153,9 @@ out:
 /* ---- Lanczos ----------------------------------------------------------------------------------
  */
 
-/* Sets s->theta (m, ascending) and s->S to eigenvalues and eigenvectors of H of the first m columns
- * of V. *converged: how many eigenvalues, from the largest on and at most `wanted`, have a residual
- * below CONVERGED. R belongs to the last block. */
+/* Computes the eigenvalues s->theta (m, ascending) and eigenvectors s->S of the projection H of the
+ * operator on the first m columns of V. *converged: how many of them, from the largest on and at
+ * most `wanted`, have a residual below CONVERGED. */
 static kn_status ritz_values(kn_ctx *ctx, solver *s, ptrdiff_t m, ptrdiff_t wanted,
                              ptrdiff_t *converged)
 {

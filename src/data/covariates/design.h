@@ -121,9 +121,9 @@ typedef struct kn_design_scale {
     const double *mean, *sd;
 } kn_design_scale;
 
-/* Reads a design from JSON of a model file and checks every size, type and range; *out is owned
- * (kn_design_clear). scale is copied; `name` of the file is for messages. KN_ERR_FORMAT for
- * anything invalid. */
+/* Reads a design from the JSON of a model file and checks every size, type and range; *out is owned
+ * (kn_design_clear). scale is copied; `file` is its name for messages. KN_ERR_FORMAT for anything
+ * invalid. */
 kn_status kn_design_from_json(kn_ctx *ctx, const char *name, const json_t *json,
                               kn_design_scale scale, kn_design *out);
 

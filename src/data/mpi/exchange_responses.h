@@ -37,8 +37,8 @@ kn_index_range kn_row_exchange_rows(const kn_row_exchange *p, int rank, ptrdiff_
 
 /* Exchanges one step: p->whole, filled by the caller, to p->columns of all ranks. Collective. */
 kn_status kn_rows_to_columns(kn_ctx *ctx, const kn_row_exchange *p, ptrdiff_t step);
-/* The inverse: p->columns, filled by the caller rank after rank, to the rows `into` of this rank's
- * participants, which may be p->whole. Collective. */
+/* Exchanges one step back: p->columns, filled by the caller rank after rank, to the rows `into`
+ * (all T columns) of this rank's participants, which may be p->whole. Collective. */
 kn_status kn_columns_to_rows(kn_ctx *ctx, const kn_row_exchange *p, ptrdiff_t step, char *into);
 
 /* Returns the bytes of the buffers for float32 values, for the memory plan. */

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/matrix.h"
+#include "base/memory/plan.h"
 #include "base/mpi/comm.h"
 #include "base/parallel/parallel_for.h"
 #include "la/vec.h"
@@ -84,11 +85,6 @@ static void load_row(kn_view Y, ptrdiff_t i, const columns *c, double *restrict 
     }
 }
 
-static ptrdiff_t min_size(ptrdiff_t a, ptrdiff_t b)
-{
-    return a < b ? a : b;
-}
-
 /* ---- moments ------------------------------------------------------------------------------- */
 
 typedef struct moments_job {
@@ -138,14 +134,14 @@ static void compute_moments(void *self, ptrdiff_t first, ptrdiff_t last)
     tile t;
     last += job->own;
     for (ptrdiff_t j = first + job->own; j < last; j += TILE_COLS) {
-        columns c = {.n = min_size(last - j, TILE_COLS)};
+        columns c = {.n = kn_min_size(last - j, TILE_COLS)};
         for (ptrdiff_t k = 0; k < c.n; k++) {
             c.index[k] = j + k;
             job->mean[j + k] = job->sd[j + k] = 0;
         }
         columns_end(&c);
         for (ptrdiff_t i = 0; i < job->Y.rows; i += TILE_ROWS) {
-            ptrdiff_t rows = min_size(job->Y.rows - i, TILE_ROWS);
+            ptrdiff_t rows = kn_min_size(job->Y.rows - i, TILE_ROWS);
             for (ptrdiff_t r = 0; r < rows; r++) {
                 if (i + r + TILE_ROWS < job->Y.rows)
                     ask_for_row(job->Y, i + r + TILE_ROWS, &c);
@@ -357,7 +353,7 @@ static void fill_columns(void *self, ptrdiff_t from, ptrdiff_t to)
     double mean[TILE_COLS], scale[TILE_COLS];
     tile t;
     for (ptrdiff_t j = from; j < to; j += TILE_COLS) {
-        columns c = {.n = min_size(to - j, TILE_COLS)};
+        columns c = {.n = kn_min_size(to - j, TILE_COLS)};
         for (ptrdiff_t k = 0; k < c.n; k++) {
             ptrdiff_t at = job->index ? job->index[j + k] : job->first + j + k;
             c.index[k] = s->kept[at];
@@ -366,7 +362,7 @@ static void fill_columns(void *self, ptrdiff_t from, ptrdiff_t to)
         }
         columns_end(&c);
         for (ptrdiff_t i = 0; i < Y->N; i += TILE_ROWS) {
-            ptrdiff_t rows = min_size(Y->N - i, TILE_ROWS);
+            ptrdiff_t rows = kn_min_size(Y->N - i, TILE_ROWS);
             for (ptrdiff_t r = 0; r < rows; r++) {
                 if (i + r + TILE_ROWS < Y->N)
                     ask_for_row(Y->Y, row_of(Y, i + r + TILE_ROWS), &c);
@@ -445,7 +441,7 @@ static void fill_samples(void *self, ptrdiff_t from, ptrdiff_t to)
     ptrdiff_t count = job->strip.data ? job->strip.rows : job->strip_f32.rows;
     double scale[TILE_COLS], wide[TILE_COLS];
     for (ptrdiff_t j = 0; j < count; j += TILE_COLS) {
-        columns c = {.n = min_size(count - j, TILE_COLS)};
+        columns c = {.n = kn_min_size(count - j, TILE_COLS)};
         const double *mean = s->mean + job->first + j;
         for (ptrdiff_t k = 0; k < c.n; k++) {
             c.index[k] = s->kept[job->first + j + k];

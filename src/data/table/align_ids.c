@@ -66,8 +66,9 @@ static void clear_forms(forms *f)
     kn_free(f->text);
 }
 
-/* Computes the reduced form of every id of the list that is not missing, and sorts the forms into
- * out->sorted (out->n entries). The caller clears *out, also on failure (out of memory). */
+/* Computes the spelling-independent form (reduce_id) of every id of the list that is not missing,
+ * and sorts the forms into out->sorted (out->n entries). The caller clears *out, also on failure
+ * (out of memory). */
 static kn_status reduce_all(kn_ctx *ctx, const kn_id_list *list, forms *out)
 {
     kn_status status;

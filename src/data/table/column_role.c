@@ -25,7 +25,9 @@ static bool is_boundary(const char *name, size_t at)
     return upper && (!after || islower((unsigned char)name[at + 1])); /* MRIScanner */
 }
 
-bool kn_name_has_word(const char *name, const char *word)
+/* Returns whether `word`, in small letters, is one of the words of a column's name as the head of
+ * this file defines them. Ignores case. */
+static bool has_word(const char *name, const char *word)
 {
     size_t n = strlen(name), m = strlen(word);
     for (size_t at = 0; at + m <= n; at++)
@@ -39,7 +41,7 @@ bool kn_name_has_word(const char *name, const char *word)
  */
 static bool has_word_of(const char *name, const char *const *words)
 {
-    while (*words && !kn_name_has_word(name, *words))
+    while (*words && !has_word(name, *words))
         words++;
     return *words != NULL;
 }

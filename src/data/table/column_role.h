@@ -28,8 +28,4 @@ kn_column_role kn_column_role_of(const char *name);
  * usual measure. */
 bool kn_column_is_usual(const char *name);
 
-/* Returns whether `word`, in small letters, is one of the words of a column's name as the head of
- * this file defines them. Ignores case. */
-bool kn_name_has_word(const char *name, const char *word);
-
 #endif

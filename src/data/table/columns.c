@@ -159,11 +159,6 @@ kn_status kn_cell_refused(kn_ctx *ctx, const kn_table *table, ptrdiff_t row, ptr
 
 /* ---- lists of names ------------------------------------------------------------------------ */
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Fails with KN_ERR_ARGUMENT if the list of an option has a name twice; `option` is for the
  * message. O(n log n). */
 static kn_status check_distinct(kn_ctx *ctx, const char *option, const kn_names *names)
@@ -174,7 +169,7 @@ static kn_status check_distinct(kn_ctx *ctx, const char *option, const kn_names 
         return status;
     char **sorted = copy;
     memcpy(sorted, names->name, (size_t)names->n * sizeof *sorted);
-    qsort(sorted, (size_t)names->n, sizeof *sorted, by_text);
+    qsort(sorted, (size_t)names->n, sizeof *sorted, kn_compare_texts);
     for (ptrdiff_t i = 1; i < names->n && status == KN_OK; i++)
         if (strcmp(sorted[i - 1], sorted[i]) == 0)
             status = kn_fail(ctx, KN_ERR_ARGUMENT, "%s names '%s' twice", option,

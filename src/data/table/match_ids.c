@@ -53,11 +53,6 @@ static ptrdiff_t find_usual(const kn_table *table)
     return col;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Sets *is to whether every cell of the column is text and no two cells are equal, as ids are. O(n
  * log n) for n rows; fails only without memory. */
 static kn_status is_text_of_each(kn_ctx *ctx, const kn_table *table, ptrdiff_t col, bool *is)
@@ -71,7 +66,7 @@ static kn_status is_text_of_each(kn_ctx *ctx, const kn_table *table, ptrdiff_t c
         goto out;
     for (ptrdiff_t i = 0; i < n; i++)
         cell[i] = kn_table_cell(table, i, col);
-    qsort(cell, (size_t)n, sizeof *cell, by_text);
+    qsort(cell, (size_t)n, sizeof *cell, kn_compare_texts);
     *is = true;
     for (ptrdiff_t i = 1; i < n && *is; i++)
         *is = strcmp(cell[i - 1], cell[i]) != 0;

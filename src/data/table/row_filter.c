@@ -26,11 +26,6 @@ static void clear_list(kn_row_filter_list *list)
     *list = (kn_row_filter_list){0};
 }
 
-static int in_order(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Returns the number of lines in n characters, a last line without newline included. */
 static ptrdiff_t count_lines(const char *text, ptrdiff_t n)
 {
@@ -55,7 +50,7 @@ static void take_lines(kn_row_filter_list *list)
         if (length > 0)
             list->value[list->n++] = at;
     }
-    qsort(list->value, (size_t)list->n, sizeof *list->value, in_order);
+    qsort(list->value, (size_t)list->n, sizeof *list->value, kn_compare_texts);
 }
 
 /* Reads the values of a condition `in @FILE`, one per line, as a sorted list that *out owns.
@@ -96,7 +91,7 @@ static bool list_has(const kn_row_filter_list *list, const char *cell)
     char trimmed[KN_LEVEL_SIZE];
     const char *key = trimmed;
     return kn_level_of(cell, false, trimmed) &&
-           bsearch(&key, list->value, (size_t)list->n, sizeof *list->value, in_order);
+           bsearch(&key, list->value, (size_t)list->n, sizeof *list->value, kn_compare_texts);
 }
 
 /* ---- conditions ------------------------------------------------------------------------------ */

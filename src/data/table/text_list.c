@@ -6,6 +6,11 @@
 
 static const char MORE[] = "...";
 
+int kn_compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 kn_clip kn_clipped(const char *text)
 {
     kn_clip clip;

@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Comparison for qsort and bsearch of texts (const char *), by bytes. */
+int kn_compare_texts(const void *a, const void *b);
+
 typedef struct kn_clip {
     char text[64];
 } kn_clip;

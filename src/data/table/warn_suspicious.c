@@ -10,19 +10,15 @@
 #include "data/table/column_role.h"
 #include "data/table/columns.h"
 #include "data/table/text_list.h"
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+#include "stats/order_statistics.h"
 
 typedef struct findings {
     kn_listing list;
     ptrdiff_t n;
 } findings;
 
-bool kn_is_missing_code(double x)
+/* Returns whether a number is a usual code of a missing value: 999, -999, 9999 or -9999. */
+static bool is_missing_code(double x)
 {
     double size = fabs(x);
     return size == 999 || size == 9999;
@@ -53,14 +49,14 @@ static ptrdiff_t remove_codes(double *x, ptrdiff_t n, kn_plausible_range *range)
     double low = INFINITY, high = -INFINITY;
     ptrdiff_t m = 0;
     for (ptrdiff_t i = 0; i < n; i++)
-        if (!kn_is_missing_code(x[i])) {
+        if (!is_missing_code(x[i])) {
             low = fmin(low, x[i]);
             high = fmax(high, x[i]);
         }
     range->code_low = fmax(low - (high - low), low >= 0 ? 0 : -INFINITY);
     range->code_high = high + (high - low);
     for (ptrdiff_t i = 0; i < n; i++)
-        if (!kn_is_missing_code(x[i]) || (x[i] >= range->code_low && x[i] <= range->code_high))
+        if (!is_missing_code(x[i]) || (x[i] >= range->code_low && x[i] <= range->code_high))
             x[m++] = x[i];
     return m;
 }
@@ -95,7 +91,7 @@ kn_plausible_range kn_plausible_range_of(double *x, ptrdiff_t n)
     kn_plausible_range range = {-INFINITY, INFINITY, -INFINITY, INFINITY};
     if (n < MIN_ROWS)
         return range;
-    qsort(x, (size_t)n, sizeof *x, by_value);
+    kn_sort(x, n);
     ptrdiff_t m = remove_codes(x, n, &range);
     if (m >= MIN_ROWS / 2)
         find_ends(x, m, &range);
@@ -104,7 +100,7 @@ kn_plausible_range kn_plausible_range_of(double *x, ptrdiff_t n)
 
 bool kn_is_isolated(const kn_plausible_range *r, double x)
 {
-    if (kn_is_missing_code(x) && (x < r->code_low || x > r->code_high))
+    if (is_missing_code(x) && (x < r->code_low || x > r->code_high))
         return true;
     return x < r->low || x > r->high;
 }

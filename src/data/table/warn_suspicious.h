@@ -13,9 +13,6 @@ typedef struct kn_plausible_range {
     double low, high, code_low, code_high;
 } kn_plausible_range;
 
-/* Returns whether a number is a usual code of a missing value: 999, -999, 9999 or -9999. */
-bool kn_is_missing_code(double x);
-
 /* Range of a column of n numbers x, which are reordered. Isolated are
  *     codes beyond all others by more than their range, or negative where no other value is
  *     values at an end whose distance to the next is more than 3 ranges of all others, of which

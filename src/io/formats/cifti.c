@@ -138,8 +138,8 @@ static kn_status start_map(parser *p, const char **attributes)
     return KN_OK;
 }
 
-/* Handles the start of a BrainModel: adds its places to the total. KN_ERR_FORMAT if they exceed the
- * matrix. */
+/* Handles the start of a BrainModel element: adds its number of values to the total. KN_ERR_FORMAT
+ * if they exceed the matrix. */
 static kn_status start_model(parser *p, const char **attributes)
 {
     ptrdiff_t offset = kn_xml_whole(kn_xml_attribute(attributes, "IndexOffset"));

@@ -17,8 +17,8 @@ typedef struct parser {
     ptrdiff_t number;                /* number that is being read; -1: none */
 } parser;
 
-/* Handles the start of a BrainModel: if it is the wanted hemisphere, notes its first place and its
- * number of places. KN_ERR_SHAPE if its surface has another number of vertices. */
+/* Handles the start of a BrainModel element: if it is the wanted hemisphere, notes the index of its
+ * first value and how many it has. KN_ERR_SHAPE if its surface has another number of vertices. */
 static kn_status start_model(parser *p, const char **attributes)
 {
     static const char *const STRUCTURE[2] = {"CIFTI_STRUCTURE_CORTEX_LEFT",

@@ -389,7 +389,11 @@ void kn_gifti_clear(kn_gifti *gifti)
 
 /* ---- as an image -------------------------------------------------------------------------- */
 
-kn_status kn_gifti_header(kn_ctx *ctx, const char *name, const kn_gifti *gifti, kn_nifti_header *h)
+/* Sets *h to describe the arrays as volumes of n x 1 x 1 voxels without orientation; data_offset is
+ * 0. All arrays must have one value per vertex, one length and one type: else KN_ERR_SHAPE or
+ * KN_ERR_FORMAT. */
+static kn_status describe_arrays(kn_ctx *ctx, const char *name, const kn_gifti *gifti,
+                                 kn_nifti_header *h)
 {
     const kn_gifti_array *first = gifti->array;
     *h = (kn_nifti_header){.version = 1, .pixdim = {1, 1, 1, 1}, .slope = 1, .inter = -0.0};
@@ -425,7 +429,7 @@ static kn_status open_gifti(kn_ctx *ctx, kn_image *image, kn_byte_source *source
     kn_gifti gifti = {0};
     kn_status status;
     KN_TRY(kn_gifti_read_source(ctx, source, image->data_path != NULL, &gifti));
-    KN_TRY(kn_gifti_header(ctx, source->name, &gifti, &image->header));
+    KN_TRY(describe_arrays(ctx, source->name, &gifti, &image->header));
 out:
     kn_gifti_clear(&gifti);
     return status;
@@ -441,7 +445,7 @@ static kn_status load_gifti(kn_ctx *ctx, const kn_image *image, const kn_byte_so
     ptrdiff_t size = kn_nifti_data_size(&image->header) / image->header.volumes;
     kn_status status;
     KN_TRY(kn_gifti_read_source(ctx, source, image->data_path != NULL, &gifti));
-    KN_TRY(kn_gifti_header(ctx, image->path, &gifti, &h));
+    KN_TRY(describe_arrays(ctx, image->path, &gifti, &h));
     if (h.type != image->header.type || h.dim[0] != image->header.dim[0] ||
         h.volumes != image->header.volumes) {
         status = kn_image_changed(ctx, image);

@@ -35,16 +35,11 @@ typedef struct kn_gifti {
 /* Reads all arrays and the label table. KN_ERR_FORMAT if the file is damaged or uses another type
  * or encoding; KN_ERR_IO. Free with kn_gifti_clear. */
 kn_status kn_gifti_read(kn_ctx *ctx, const char *path, kn_gifti *out);
-/* The same from an open source, plain or gzip. others: arrays in external files are allowed. */
+/* Reads a GIFTI file from an open source, plain or gzip. others: arrays in external files are
+ * allowed. *out is owned (kn_gifti_clear); KN_ERR_FORMAT for a malformed file. */
 kn_status kn_gifti_read_source(kn_ctx *ctx, const kn_byte_source *source, bool others,
                                kn_gifti *out);
 /* Frees everything. {0} is allowed. */
 void kn_gifti_clear(kn_gifti *gifti);
-
-/* Describes the arrays as volumes of n x 1 x 1 voxels without orientation; data_offset is 0. All
- * arrays must have one value per vertex, one length and one type: else KN_ERR_SHAPE or
- * KN_ERR_FORMAT. */
-kn_status kn_gifti_header(kn_ctx *ctx, const char *name, const kn_gifti *gifti,
-                          kn_nifti_header *out);
 
 #endif

@@ -33,7 +33,8 @@ typedef struct kn_xml_handlers {
     XML_CharacterDataHandler text;
 } kn_xml_handlers;
 
-/* Creates the parser. The caller frees it with XML_ParserFree(x->xml). */
+/* Creates a parser of XML with the handlers h, called with x as their data; `name` of the file is
+ * for messages. The caller frees it with XML_ParserFree(x->xml). Fails only without memory. */
 kn_status kn_xml_open(kn_ctx *ctx, const char *name, const kn_xml_handlers *h, kn_xml *x);
 /* Stops parsing from within a handler, and records why. */
 void kn_xml_stop(kn_xml *x, kn_status status);
@@ -61,14 +62,6 @@ kn_status kn_xml_text(kn_ctx *ctx, const char *text, char **out);
  * https://surfer.nmr.mgh.harvard.edu/fswiki/FsTutorial/MghFormat; affines agree with nibabel. */
 
 enum { KN_MGH_OFFSET = 284 };
-
-/* Parses the first n bytes of a file; `name` is for messages. KN_ERR_FORMAT if it is no valid
- * header. The caller checks that the file holds the data (kn_image_check_size). */
-kn_status kn_mgh_header_parse(kn_ctx *ctx, const char *name, const unsigned char *bytes,
-                              ptrdiff_t n, kn_nifti_header *out);
-
-/* Encodes the header of a float32 image with `frames` volumes; `out` has KN_MGH_OFFSET bytes. */
-void kn_mgh_header_encode(const kn_geometry *geometry, ptrdiff_t frames, unsigned char *out);
 
 /* Writes float32 MGH images: .mgh, or .mgz (gzip). */
 

@@ -91,7 +91,9 @@ static void take_affine(const unsigned char *p, kn_nifti_header *h)
     h->xyzt_units = MM;
 }
 
-kn_status kn_mgh_header_parse(kn_ctx *ctx, const char *name, const unsigned char *bytes,
+/* Parses the first n bytes of a file; `name` is for messages. KN_ERR_FORMAT if it is no valid
+ * header. The caller checks that the file holds the data (kn_image_check_size). */
+static kn_status parse_header(kn_ctx *ctx, const char *name, const unsigned char *bytes,
                               ptrdiff_t n, kn_nifti_header *h)
 {
     *h = (kn_nifti_header){
@@ -114,9 +116,10 @@ kn_status kn_mgh_header_parse(kn_ctx *ctx, const char *name, const unsigned char
     return KN_OK;
 }
 
-/* Columns of the affine are direction cosines times spacing; the centre is the position of voxel
- * dim / 2. */
-void kn_mgh_header_encode(const kn_geometry *g, ptrdiff_t frames, unsigned char *p)
+/* Encodes the header of a float32 image with `frames` volumes at p (KN_MGH_OFFSET bytes). Columns
+ * of the affine are direction cosines times spacing; the centre is the position of voxel dim / 2.
+ */
+static void encode_header(const kn_geometry *g, ptrdiff_t frames, unsigned char *p)
 {
     enum { VERSION = 1, FLOAT = 3 };
     memset(p, 0, KN_MGH_OFFSET);
@@ -145,7 +148,7 @@ void kn_mgh_header_encode(const kn_geometry *g, ptrdiff_t frames, unsigned char 
 static kn_status open_mgh(kn_ctx *ctx, kn_image *image, kn_byte_source *source)
 {
     enum { TAGS = 1 << 24 }; /* bytes of tags after the voxels: transforms, a colour table */
-    kn_status status = kn_image_open_header(ctx, image, source, kn_mgh_header_parse);
+    kn_status status = kn_image_open_header(ctx, image, source, parse_header);
     return status == KN_OK ? kn_image_check_size(ctx, image, source, TAGS) : status;
 }
 
@@ -170,7 +173,7 @@ static kn_status begin_mgh(kn_ctx *ctx, const char *path, const kn_image_target 
         if ((i < 3 ? dim[i] : frames) > INT32_MAX)
             return kn_fail(ctx, KN_ERR_SHAPE, "%s: %td exceeds what MGH can store", path,
                            i < 3 ? dim[i] : frames);
-    kn_mgh_header_encode(target->geometry, frames, header);
+    encode_header(target->geometry, frames, header);
     kn_volume_layout layout = {header, sizeof header, dim[0] * dim[1] * dim[2], !KN_BIG_ENDIAN};
     return kn_volume_file_begin(ctx, path, &layout, options, state);
 }

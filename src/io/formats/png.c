@@ -8,14 +8,14 @@
 
 #include "io/file/byte_order.h"
 
-enum { LEVEL = 9 }; /* of libdeflate: higher ones save 1 % on maps in three times the time */
-enum { GREY = 0, INDEXED = 3 };                  /* colour types of a PNG */
+enum { LEVEL = 9 };   /* of libdeflate: higher ones save 1 % on maps in three times the time */
+enum { INDEXED = 3 }; /* colour type of a PNG */
 enum { NONE = 0, SUB = 1 };                      /* filters of a row */
 enum { HEADER = 13, CHUNK = 12, SIGNATURE = 8 }; /* bytes; CHUNK: overhead of a chunk */
 
 typedef struct picture {
     ptrdiff_t width, height, row; /* row: bytes per row, without the filter byte */
-    int type, depth;
+    int depth;                    /* bits per pixel */
     unsigned char palette[3 * KN_PNG_COLOURS], alpha[KN_PNG_COLOURS];
     ptrdiff_t colours, transparent;       /* the first `transparent` colours are not opaque */
     unsigned char number[KN_PNG_COLOURS]; /* index into the palette, per colour of the caller */
@@ -55,15 +55,11 @@ static void choose_colours(const uint8_t *pixel, ptrdiff_t n, const kn_png_colou
     p->depth = p->colours <= 2 ? 1 : p->colours <= 4 ? 2 : p->colours <= 16 ? 4 : 8;
 }
 
-/* Packs a row of p->width pixels into `row`, several per byte, the first in the highest bits; grey
- * pixels are copied. */
+/* Packs a row of p->width pixels into `row`, several per byte, the first in the highest bits.
+ */
 static void pack_row(const picture *p, const uint8_t *pixel, unsigned char *row)
 {
     const int each = 8 / p->depth;
-    if (p->type == GREY) {
-        memcpy(row, pixel, (size_t)p->width);
-        return;
-    }
     memset(row, 0, (size_t)p->row);
     for (ptrdiff_t x = 0; x < p->width; x++) {
         int shift = 8 - p->depth * (int)(x % each + 1);
@@ -94,10 +90,9 @@ static void put_file(const picture *p, struct libdeflate_compressor *c, const un
     kn_store32(header, (uint32_t)p->width, !KN_BIG_ENDIAN);
     kn_store32(header + 4, (uint32_t)p->height, !KN_BIG_ENDIAN);
     header[8] = (unsigned char)p->depth;
-    header[9] = (unsigned char)p->type;
+    header[9] = INDEXED;
     at = put_chunk(at, "IHDR", header, HEADER);
-    if (p->type == INDEXED)
-        at = put_chunk(at, "PLTE", p->palette, 3 * p->colours);
+    at = put_chunk(at, "PLTE", p->palette, 3 * p->colours);
     if (p->transparent > 0)
         at = put_chunk(at, "tRNS", p->alpha, p->transparent);
     size_t packed = libdeflate_zlib_compress(c, rows, (size_t)(p->height * (p->row + 1)), at + 8,
@@ -151,19 +146,10 @@ out:
 kn_status kn_png_indexed(kn_ctx *ctx, ptrdiff_t width, ptrdiff_t height, const uint8_t *pixel,
                          const kn_png_colour *colour, void **bytes, ptrdiff_t *n)
 {
-    picture p = {.width = width, .height = height, .type = INDEXED};
+    picture p = {.width = width, .height = height};
     assert(width > 0 && height > 0 && width <= INT32_MAX && height <= INT32_MAX);
     *bytes = NULL;
     choose_colours(pixel, width * height, colour, &p);
     p.row = (width * p.depth + 7) / 8;
     return write_picture(ctx, &p, pixel, bytes, n);
-}
-
-kn_status kn_png_grey(kn_ctx *ctx, ptrdiff_t width, ptrdiff_t height, const uint8_t *grey,
-                      void **bytes, ptrdiff_t *n)
-{
-    picture p = {.width = width, .height = height, .type = GREY, .depth = 8, .row = width};
-    assert(width > 0 && height > 0 && width <= INT32_MAX && height <= INT32_MAX);
-    *bytes = NULL;
-    return write_picture(ctx, &p, grey, bytes, n);
 }

@@ -19,8 +19,4 @@ enum { KN_PNG_COLOURS = 256 };
 kn_status kn_png_indexed(kn_ctx *ctx, ptrdiff_t width, ptrdiff_t height, const uint8_t *pixel,
                          const kn_png_colour *colour, void **bytes, ptrdiff_t *n);
 
-/* The same for grey pixels: 0 black, 255 white. */
-kn_status kn_png_grey(kn_ctx *ctx, ptrdiff_t width, ptrdiff_t height, const uint8_t *grey,
-                      void **bytes, ptrdiff_t *n);
-
 #endif

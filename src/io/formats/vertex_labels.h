@@ -16,7 +16,8 @@ typedef struct kn_vertex_labels {
 /* Reads a label file; its extension selects the format. KN_ERR_FORMAT if it has no labels or no
  * table; KN_ERR_IO. Free with kn_vertex_labels_clear. */
 kn_status kn_vertex_labels_read(kn_ctx *ctx, const char *path, kn_vertex_labels *out);
-/* The same from a GIFTI file in memory; `name` is for messages. */
+/* Reads the labels from a GIFTI file in memory into *out, which is owned; `name` is for messages.
+ * Fails as the reading of a file does. */
 kn_status kn_vertex_labels_of(kn_ctx *ctx, const char *name, const kn_gifti *gifti,
                               kn_vertex_labels *out);
 /* Frees the labels. {0} is allowed. */

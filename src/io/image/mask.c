@@ -115,11 +115,6 @@ out:
     return status;
 }
 
-kn_status kn_mask_default(kn_ctx *ctx, kn_images *images, kn_mask *out)
-{
-    return kn_mask_observed(ctx, images, PTRDIFF_MAX, out);
-}
-
 kn_status kn_mask_observed(kn_ctx *ctx, kn_images *images, ptrdiff_t min_images, kn_mask *out)
 {
     const kn_geometry *g = kn_images_geometry(images);

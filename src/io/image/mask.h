@@ -16,11 +16,10 @@ typedef struct kn_mask {
 kn_status kn_mask_read(kn_ctx *ctx, const char *path, const char *expected_name,
                        const kn_geometry *expected, kn_mask *out);
 
-/* Default mask: voxels that are finite in all images and not constant (only finite, if there is one
- * image). KN_ERR_DATA if there is none. Memory: two floats per voxel and worker. */
-kn_status kn_mask_default(kn_ctx *ctx, kn_images *images, kn_mask *out);
-/* Mask that allows missing cells: voxels that are finite in at least `min_images` images, or in all
- * if there are fewer, and not constant among these. Memory: three floats per voxel and worker. */
+/* Computes the mask of images without one: voxels that are finite in at least `min_images` images,
+ * or in all if there are fewer, and not constant among these (only finite, if there is one image).
+ * *out is owned (kn_mask_clear). KN_ERR_DATA if there is none. Memory: three floats per voxel and
+ * worker. */
 kn_status kn_mask_observed(kn_ctx *ctx, kn_images *images, ptrdiff_t min_images, kn_mask *out);
 /* Frees the mask. {0} is allowed. */
 void kn_mask_clear(kn_mask *mask);

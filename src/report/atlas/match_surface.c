@@ -138,14 +138,3 @@ out:
     kn_free(words);
     return status;
 }
-
-const char *kn_region_of_response(const kn_report_space *space, ptrdiff_t t)
-{
-    for (int k = 0; k < space->meshes; k++) {
-        const kn_report_mesh *m = &space->mesh[k];
-        for (ptrdiff_t v = 0; m->region && v < m->surface.vertices; v++)
-            if (m->response[v] == t)
-                return m->region[v];
-    }
-    return NULL;
-}

@@ -55,8 +55,4 @@ kn_status kn_regions_label(kn_ctx *ctx, kn_arena *arena, const kn_vertex_labels 
  * one. */
 const char *kn_regions_measure(const char *const *name, ptrdiff_t T);
 
-/* Returns the region of the first vertex of a response in words, borrowed; NULL if there are no
- * labels, or the vertex has none. */
-const char *kn_region_of_response(const kn_report_space *space, ptrdiff_t response);
-
 #endif

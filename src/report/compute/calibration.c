@@ -26,6 +26,7 @@
 #include "base/random.h"
 #include "report/compute/internal.h"
 #include "stats/normal.h"
+#include "stats/order_statistics.h"
 #include "stats/student_t.h"
 
 enum {
@@ -200,13 +201,6 @@ static void compute_points(const z_sample *c, const double *weight, const double
     }
 }
 
-/* Comparison for qsort of doubles, ascending. */
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Sets se[k], the standard deviation of each plotted point over the bootstrap samples `drawn`
  * (BOOTSTRAPS x FIGURES), and half[k] = c se[k], half the width of the simultaneous 95 % band of
  * its range. */
@@ -230,7 +224,7 @@ static void compute_half_widths(const double *drawn, const double *observed, dou
                 if (se[k] > SAME) /* not NaN, and not equal in every bootstrap sample */
                     largest[b] = fmax(largest[b], fabs(drawn[b * FIGURES + k] - observed[k]) /
                                                       (BAND_RANGES[p].flat ? 1 : se[k]));
-        qsort(largest, BOOTSTRAPS, sizeof *largest, by_value);
+        kn_sort(largest, BOOTSTRAPS);
         for (int k = BAND_RANGES[p].first; k < BAND_RANGES[p].first + BAND_RANGES[p].n; k++)
             half[k] = largest[CUT - 1] * (BAND_RANGES[p].flat ? 1 : se[k]);
     }

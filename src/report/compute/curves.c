@@ -9,19 +9,6 @@ const double kn_report_centile[KN_REPORT_CENTILES] = {5, 25, 50, 75, 95};
 _Static_assert((int)KN_REPORT_CENTILES == (int)KN_INPUT_CENTILES, "the same centiles");
 _Static_assert((int)KN_REPORT_GRID == (int)KN_INPUT_GRID, "the same grid");
 
-/* Copies n numbers to the arena; *out is NULL if there are none. */
-static kn_status copy_numbers(kn_ctx *ctx, kn_report *r, const double *from, ptrdiff_t n,
-                              double **out)
-{
-    *out = NULL;
-    if (!from || n == 0)
-        return KN_OK;
-    kn_status status = kn_arena_d(ctx, &r->arena, n, out);
-    if (status == KN_OK)
-        memcpy(*out, from, (size_t)n * sizeof(double));
-    return status;
-}
-
 /* Copies one curve with its bands into the arena of the report; levels in its label get the names
  * of {names}. */
 static kn_status copy_curve(kn_ctx *ctx, kn_report *r, const kn_report_input_curve *from,
@@ -30,11 +17,11 @@ static kn_status copy_curve(kn_ctx *ctx, kn_report *r, const kn_report_input_cur
     kn_status status;
     KN_TRY(kn_names_of_label(ctx, r, from->label ? from->label : "", &to->label));
     KN_TRY(kn_arena_text(ctx, &r->arena, from->level ? from->level : "", &to->level));
-    KN_TRY(copy_numbers(ctx, r, from->x, KN_REPORT_GRID, &to->x));
+    KN_TRY(kn_report_copy_numbers(ctx, r, from->x, KN_REPORT_GRID, &to->x));
     for (int p = 0; p < KN_REPORT_CENTILES; p++) {
-        KN_TRY(copy_numbers(ctx, r, from->value[p], KN_REPORT_GRID, &to->value[p]));
-        KN_TRY(copy_numbers(ctx, r, from->low[p], KN_REPORT_GRID, &to->low[p]));
-        KN_TRY(copy_numbers(ctx, r, from->high[p], KN_REPORT_GRID, &to->high[p]));
+        KN_TRY(kn_report_copy_numbers(ctx, r, from->value[p], KN_REPORT_GRID, &to->value[p]));
+        KN_TRY(kn_report_copy_numbers(ctx, r, from->low[p], KN_REPORT_GRID, &to->low[p]));
+        KN_TRY(kn_report_copy_numbers(ctx, r, from->high[p], KN_REPORT_GRID, &to->high[p]));
     }
 out:
     return status;
@@ -46,9 +33,9 @@ static kn_status copy_points(kn_ctx *ctx, kn_report *r, const kn_report_input_po
 {
     kn_status status;
     void *memory;
-    KN_TRY(copy_numbers(ctx, r, from->x, from->n, &to->x));
-    KN_TRY(copy_numbers(ctx, r, from->value, from->n, &to->value));
-    KN_TRY(copy_numbers(ctx, r, from->z, from->n, &to->z));
+    KN_TRY(kn_report_copy_numbers(ctx, r, from->x, from->n, &to->x));
+    KN_TRY(kn_report_copy_numbers(ctx, r, from->value, from->n, &to->value));
+    KN_TRY(kn_report_copy_numbers(ctx, r, from->z, from->n, &to->z));
     KN_TRY(kn_arena_alloc(ctx, &r->arena, from->n, sizeof(int), &memory));
     to->curve = memory;
     if (from->n > 0)

@@ -162,7 +162,8 @@ typedef struct kn_methods {
 /* Appends sentences on training sample, method, covariance, components and noise, or nothing
  * without a model. */
 void kn_methods_model(kn_methods *m);
-/* Appends sentences on the z-scores and their calibration, or nothing if nothing is known. */
+/* Appends sentences on the z-scores and their calibration to the methods text, or nothing if
+ * nothing is known. */
 void kn_methods_calibration(kn_methods *m);
 /* Appends sentences on the extreme-value statistic, p-values, deviance and false discovery rate, or
  * nothing. */
@@ -171,8 +172,6 @@ void kn_methods_abnormality(kn_methods *m);
 void kn_methods_participants(kn_methods *m);
 /* Appends the paragraph of results: calibration, accuracy, flagged participants, groups. */
 void kn_methods_results(kn_methods *m);
-/* Appends `words`, such as " (Kia & Marquand, 2018)", and marks the paper as cited. */
-void kn_methods_cite(kn_methods *m, kn_paper paper, const char *words);
 
 /* ---- warnings_fit.c, warnings_participants.c ---- */
 
@@ -221,5 +220,12 @@ ptrdiff_t kn_summary_training(const kn_report_job *job);
 /* Formats the size of the training sample: "48 participants", or "48 maps in 24 groups" if rows
  * share noise. */
 kn_status kn_summary_training_words(kn_ctx *ctx, const kn_report_job *job, const char **out);
+
+/* ---- responses.c ---- */
+
+/* Copies n numbers to *out in the arena of the report; NULL if x is NULL or n is 0. Fails only
+ * without memory. */
+kn_status kn_report_copy_numbers(kn_ctx *ctx, kn_report *r, const double *x, ptrdiff_t n,
+                                 double **out);
 
 #endif

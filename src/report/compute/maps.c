@@ -219,7 +219,8 @@ out:
     return status;
 }
 
-/* Stores the quantised z-map (T) of a participant in its cards and thumbnails, which share it. */
+/* Stores the z-map (T) of a participant as int8, in steps of KN_REPORT_ZSTEP, in the arena, and
+ * points its card and thumbnail at it. Does nothing if it has neither. */
 static kn_status keep_map(kn_ctx *ctx, kn_report *r, ptrdiff_t participant, const float *z,
                           ptrdiff_t T)
 {

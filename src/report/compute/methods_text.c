@@ -8,7 +8,8 @@
 
 #include "report/input/records.h"
 
-void kn_methods_cite(kn_methods *m, kn_paper paper, const char *words)
+/* Appends `words`, such as " (Kia & Marquand, 2018)", and marks the paper as cited. */
+static void cite_work(kn_methods *m, kn_paper paper, const char *words)
 {
     m->cited[paper] = true;
     kn_sentence_words(&m->sentence, "%s", words);
@@ -255,8 +256,8 @@ static void describe_cross_validation(kn_methods *m)
                       " %s scored on %td %s with kronorm %s, each by a normative model",
                       m->job->m->n == 1 ? "was" : "were", m->job->m->T,
                       kn_report_nouns(m->job->r, m->job->m->T), version ? version : kn_version());
-    kn_methods_cite(m, KN_PAPER_NORMATIVE,
-                    " (Marquand et al., 2016) that was fitted without this participant");
+    cite_work(m, KN_PAPER_NORMATIVE,
+              " (Marquand et al., 2016) that was fitted without this participant");
     if (kn_command_option(command, "--leave-out", held_out_column, sizeof held_out_column))
         kn_sentence_words(&m->sentence, " (leave-one-%s-out cross-validation)", held_out_column);
     else if (kn_command_option(command, "--folds", folds, sizeof folds))
@@ -268,7 +269,7 @@ static void describe_cross_validation(kn_methods *m)
         kn_sentence_words(&m->sentence, " The models were fitted by %s (%s; %s)", words,
                           kn_report_input_method(m->job->m, "title"),
                           kn_report_input_method(m->job->m, "cite"));
-        kn_methods_cite(m, KN_PAPER_METHOD, ".");
+        cite_work(m, KN_PAPER_METHOD, ".");
     }
 }
 
@@ -287,7 +288,7 @@ void kn_methods_model(kn_methods *m)
     if (!words)
         return;
     kn_sentence_words(&m->sentence, "A normative model");
-    kn_methods_cite(m, KN_PAPER_NORMATIVE, " (Marquand et al., 2016)");
+    cite_work(m, KN_PAPER_NORMATIVE, " (Marquand et al., 2016)");
     kn_sentence_words(&m->sentence, " of %td %s", input->T, responses_noun);
     describe_responses(m);
     kn_sentence_words(&m->sentence, " was fitted to ");
@@ -300,14 +301,14 @@ void kn_methods_model(kn_methods *m)
     kn_sentence_words(&m->sentence, " with kronorm %s by %s (%s; %s)", kn_version(), words,
                       kn_report_input_method(input, "title"),
                       kn_report_input_method(input, "cite"));
-    kn_methods_cite(m, KN_PAPER_METHOD, ".");
+    cite_work(m, KN_PAPER_METHOD, ".");
     describe_covariates(m);
     describe_terms(m);
     describe_components(m);
     describe_noise(m);
     describe_repairs(m);
-    kn_methods_cite(m, KN_PAPER_PROCESSES,
-                    " Gaussian processes are described by Rasmussen & Williams (2006).");
+    cite_work(m, KN_PAPER_PROCESSES,
+              " Gaussian processes are described by Rasmussen & Williams (2006).");
 }
 
 /* ---- calibration ---- */
@@ -333,15 +334,15 @@ static void describe_calibration(kn_methods *m)
     if (kn_json_true_at(parts, "batch.kept"))
         kn_sentence_words(&m->sentence, ", with site-specific noise variance");
     if (kn_json_true_at(parts, "shape.kept"))
-        kn_methods_cite(
-            m, KN_PAPER_SHASH,
-            ", and a sinh-arcsinh transformation for the skewness and tails of each response "
-            "(Jones & Pewsey, 2009)");
+        cite_work(m, KN_PAPER_SHASH,
+                  ", and a sinh-arcsinh transformation for the skewness and tails of each response "
+                  "(Jones & Pewsey, 2009)");
     kn_sentence_words(&m->sentence, ".");
 }
 
-/* Appends a sentence with the accuracy of held-out participants: of training by its folds, or all
- * participants of a cv folder. */
+/* Appends a sentence with mean z squared, loss, gain and coverage of held-out participants: from
+ * the cross-validation of the training sample, or from a cv folder. Nothing if they are not known.
+ */
 static void describe_folds(kn_methods *m)
 {
     const bool cv = m->job->m->kind == KN_INPUT_CV;
@@ -472,10 +473,9 @@ void kn_methods_abnormality(kn_methods *m)
     }
     if (!any)
         return;
-    kn_methods_cite(
-        m, KN_PAPER_NORMATIVE,
-        "Each participant's deviation was summarised by an extreme-value statistic, the "
-        "trimmed mean of the largest |z| (Marquand et al., 2016).");
+    cite_work(m, KN_PAPER_NORMATIVE,
+              "Each participant's deviation was summarised by an extreme-value statistic, the "
+              "trimmed mean of the largest |z| (Marquand et al., 2016).");
     describe_p(m);
     if (deviance && r->kind != KN_REPORT_CHANGE)
         kn_sentence_words(
@@ -488,10 +488,9 @@ void kn_methods_abnormality(kn_methods *m)
                           r->kind == KN_REPORT_CHANGE ? "Pairs of visits" : "Participants",
                           kn_report_flag_title(r));
     if (fdr)
-        kn_methods_cite(
-            m, KN_PAPER_FDR,
-            " Within each participant, the false discovery rate of single responses was "
-            "controlled at 5% (Benjamini & Hochberg, 1995).");
+        cite_work(m, KN_PAPER_FDR,
+                  " Within each participant, the false discovery rate of single responses was "
+                  "controlled at 5% (Benjamini & Hochberg, 1995).");
 }
 
 /* ---- participants ---- */
@@ -516,7 +515,7 @@ static void describe_group(kn_methods *m)
                       g->others == 1 ? "other participant" : "other participants");
     kn_sentence_words(&m->sentence, "the area under the ROC curve (AUC) of each statistic");
     if (interval)
-        kn_methods_cite(m, KN_PAPER_AUC, " with a 95% confidence interval (DeLong et al., 1988)");
+        cite_work(m, KN_PAPER_AUC, " with a 95% confidence interval (DeLong et al., 1988)");
     if (isfinite(g->proportion_p)) {
         kn_sentence_words(&m->sentence, tested > 0 ? ", by" : " and by");
         kn_sentence_words(&m->sentence,
@@ -526,9 +525,9 @@ static void describe_group(kn_methods *m)
         kn_sentence_figures(&m->sentence, m->job->r->participants.threshold, 3);
     }
     if (tested > 0)
-        kn_methods_cite(m, KN_PAPER_FDR,
-                        ", and response by response by Welch's t-test at a false discovery rate of "
-                        "5% (Benjamini & Hochberg, 1995)");
+        cite_work(m, KN_PAPER_FDR,
+                  ", and response by response by Welch's t-test at a false discovery rate of "
+                  "5% (Benjamini & Hochberg, 1995)");
     kn_sentence_words(&m->sentence, ".");
 }
 
@@ -550,10 +549,9 @@ static void describe_change(kn_methods *m)
         kn_sentence_words(&m->sentence, " apart%s%s", c->interval_units ? " in " : "",
                           c->interval_units ? c->interval_units : "");
     }
-    kn_methods_cite(
-        m, KN_PAPER_MODERATED,
-        ". The change is the residual of the second visit minus that of the first, with "
-        "variances moderated across responses (Smyth, 2004)");
+    cite_work(m, KN_PAPER_MODERATED,
+              ". The change is the residual of the second visit minus that of the first, with "
+              "variances moderated across responses (Smyth, 2004)");
     if (c->formula && strcmp(c->formula, "conditional") == 0 && isfinite(c->gamma)) {
         kn_sentence_words(&m->sentence, ", after removal of regression to the mean (slope ");
         kn_sentence_fixed(&m->sentence, c->gamma, 2);

@@ -143,8 +143,8 @@ static const reference_column TRAINING[] = {
     {"n_high", AT(n_high), AT(n_high_p), false},
 };
 
-/* For a report on a model: sets statistics of the training participants, and p-values by the rank
- * of each among the others. */
+/* For a report on a model alone, whose participants are the training sample: sets their statistics,
+ * and as p-value the proportion of training participants with at least as extreme a value. */
 static kn_status rank_training(kn_ctx *ctx, const kn_report_job *job)
 {
     kn_status status;
@@ -380,19 +380,6 @@ static void set_smallest_rank_p(const kn_report_job *job, double S)
     }
 }
 
-/* Copies n numbers into the arena; NULL stays NULL. */
-static kn_status copy_numbers(kn_ctx *ctx, kn_report *r, const double *from, ptrdiff_t n,
-                              double **out)
-{
-    *out = NULL;
-    if (!from)
-        return KN_OK;
-    kn_status status = kn_arena_d(ctx, &r->arena, n, out);
-    if (status == KN_OK && n > 0)
-        memcpy(*out, from, (size_t)n * sizeof *from);
-    return status;
-}
-
 /* Sets the reference sample, the threshold and the smallest p of the report, and derives lines,
  * bounds and the expected number of flagged participants. */
 static kn_status copy_reference(kn_ctx *ctx, const kn_report_job *job, const json_t *summary,
@@ -402,10 +389,10 @@ static kn_status copy_reference(kn_ctx *ctx, const kn_report_job *job, const jso
     kn_report *r = job->r;
     kn_report_participants *participants = &r->participants;
     participants->N = job->m->N;
-    KN_TRY(copy_numbers(ctx, r, kn_report_input_training(job->m, "extreme_z"), participants->N,
-                        &participants->training));
-    KN_TRY(copy_numbers(ctx, r, kn_report_input_training(job->m, "deviance"), participants->N,
-                        &participants->training_deviance));
+    KN_TRY(kn_report_copy_numbers(ctx, r, kn_report_input_training(job->m, "extreme_z"),
+                                  participants->N, &participants->training));
+    KN_TRY(kn_report_copy_numbers(ctx, r, kn_report_input_training(job->m, "deviance"),
+                                  participants->N, &participants->training_deviance));
     participants->threshold = threshold_of(summary);
     double smallest = summary ? kn_json_number_at(summary, "abnormality.smallest_p")
                               : kn_json_number_at(model, "reference.smallest_p");

@@ -3,6 +3,7 @@
 #include "base/suggest.h"
 #include "report/compute/internal.h"
 #include "stats/distributions.h"
+#include "stats/order_statistics.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -59,27 +60,6 @@ out:
 
 /* ---- ranks and counts ---- */
 
-/* Comparison for qsort of doubles, ascending. */
-static int by_value(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
-/* Returns how many of the n sorted values are below `value`, by binary search. */
-static ptrdiff_t count_below(const double *sorted, ptrdiff_t n, double value)
-{
-    ptrdiff_t low = 0, high = n;
-    while (low < high) {
-        ptrdiff_t middle = low + (high - low) / 2;
-        if (sorted[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 kn_status kn_participants_rank(kn_ctx *ctx, const double *value, ptrdiff_t n, bool sizes, double *p)
 {
     double *sorted;
@@ -90,11 +70,11 @@ kn_status kn_participants_rank(kn_ctx *ctx, const double *value, ptrdiff_t n, bo
     for (ptrdiff_t i = 0; i < n; i++)
         if (!isnan(value[i]))
             sorted[m++] = sizes ? fabs(value[i]) : value[i];
-    if (m > 0)
-        qsort(sorted, (size_t)m, sizeof *sorted, by_value);
+    kn_sort(sorted, m);
     for (ptrdiff_t i = 0; i < n; i++) {
         double x = sizes ? fabs(value[i]) : value[i];
-        p[i] = isnan(x) || m < 2 ? NAN : (double)(m - count_below(sorted, m, x)) / (double)m;
+        p[i] =
+            isnan(x) || m < 2 ? NAN : (double)(m - kn_count_below(sorted, m, x, false)) / (double)m;
     }
     kn_free(sorted);
     return KN_OK;

@@ -46,15 +46,12 @@ out:
     return status;
 }
 
-/* Copies n numbers into the arena; NULL leaves *out as it is. */
-static kn_status copy_numbers(kn_ctx *ctx, kn_report *r, const double *from, ptrdiff_t n,
-                              double **out)
+kn_status kn_report_copy_numbers(kn_ctx *ctx, kn_report *r, const double *x, ptrdiff_t n,
+                                 double **out)
 {
-    if (!from)
-        return KN_OK;
-    kn_status status = kn_arena_d(ctx, &r->arena, n, out);
-    if (status == KN_OK)
-        memcpy(*out, from, (size_t)n * sizeof(double));
+    kn_status status = kn_arena_d(ctx, &r->arena, x ? n : 0, out);
+    if (*out)
+        memcpy(*out, x, (size_t)n * sizeof *x);
     return status;
 }
 
@@ -69,7 +66,7 @@ static kn_status copy_training_R2(kn_ctx *ctx, const kn_report_job *job)
     to->R2 = NULL;
     if (!R2.data || R2.rows != m->T || kn_model_kept(m->model, &kept) != m->T)
         return KN_OK;
-    kn_status status = copy_numbers(ctx, job->r, R2.data, m->T, &to->R2);
+    kn_status status = kn_report_copy_numbers(ctx, job->r, R2.data, m->T, &to->R2);
     to->R2_of_training = status == KN_OK;
     return status;
 }
@@ -364,9 +361,12 @@ kn_status kn_compute_responses(kn_ctx *ctx, const kn_report_job *job)
     ptrdiff_t n = 0;
     to->T = job->m->T;
     KN_TRY(copy_names(ctx, job));
-    KN_TRY(copy_numbers(ctx, job->r, kn_report_input_responses(job->m, "R2"), to->T, &to->R2));
-    KN_TRY(copy_numbers(ctx, job->r, kn_report_input_responses(job->m, "MSLL"), to->T, &to->MSLL));
-    KN_TRY(copy_numbers(ctx, job->r, kn_report_input_responses(job->m, "gain"), to->T, &to->gain));
+    KN_TRY(kn_report_copy_numbers(ctx, job->r, kn_report_input_responses(job->m, "R2"), to->T,
+                                  &to->R2));
+    KN_TRY(kn_report_copy_numbers(ctx, job->r, kn_report_input_responses(job->m, "MSLL"), to->T,
+                                  &to->MSLL));
+    KN_TRY(kn_report_copy_numbers(ctx, job->r, kn_report_input_responses(job->m, "gain"), to->T,
+                                  &to->gain));
     if (isnan(mean_known(to->R2, to->T)))
         KN_TRY(copy_training_R2(ctx, job));
     if (isnan(mean_known(to->MSLL, to->T)))

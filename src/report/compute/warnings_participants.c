@@ -121,7 +121,8 @@ static bool is_row(const char *id)
            strspn(id + 4, "0123456789") == strlen(id + 4);
 }
 
-/* Returns whether training participants could be recognised: both model and folder have ids. */
+/* Returns whether scored participants could be recognised as training participants: both the model
+ * and the folder have ids. */
 static bool have_ids(const kn_report_input *m)
 {
     bool ids = false;
@@ -303,8 +304,8 @@ out:
     return status;
 }
 
-/* Adds the warnings at path `where` of a JSON text (NULL: none) to the page, as
- * add_file_warnings(). */
+/* Adds to the page the warnings that a JSON text (NULL: none) has at path `where`, an array of
+ * texts. */
 static kn_status add_recorded(kn_ctx *ctx, const kn_report_job *job, const char *json,
                               const char *where, const char *code, const char *start)
 {

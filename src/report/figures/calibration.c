@@ -9,7 +9,8 @@ static const char *const SAMPLE[] = {"training", "scored"};
 static const char *const LINE[] = {"line-training", "line-scored"};
 static const char *const BAND[] = {"band", "band-scored"};
 
-/* kn_figure.count: 1 if the calibration of a sample is known, else 0. */
+/* Returns the number of figures (kn_figure.count): 1 if the calibration of a sample is known, else
+ * 0. */
 static ptrdiff_t count_calibration(const kn_report *r)
 {
     return r->calibration[0].n > 0 || r->calibration[1].n > 0;
@@ -57,8 +58,8 @@ static void draw_worm(kn_plot *p, const kn_report_calibration *c, int g, bool ba
         kn_svg_path(p->svg, LINE[g], x, y, KN_REPORT_QQ);
 }
 
-/* kn_figure.draw of the detrended QQ plot: observed minus expected quantiles of z for both samples,
- * with simultaneous bands. */
+/* Draws (kn_figure.draw) the detrended QQ plot: observed minus expected quantiles of z for both
+ * samples, with simultaneous bands. */
 static void draw_qq(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
@@ -96,7 +97,8 @@ static void draw_qq(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn
     kn_svg_close(svg);
 }
 
-/* kn_figure.caption of the detrended QQ plot: samples, what a deviation means, and the bands. */
+/* Writes the caption (kn_figure.caption) of the detrended QQ plot: samples, what a deviation means,
+ * and the bands. */
 static void caption_qq(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -113,7 +115,8 @@ static void caption_qq(const kn_report *r, ptrdiff_t k, kn_html *out)
         kn_html_raw(out, " Bands: simultaneous 95% bands across participants.");
 }
 
-/* kn_figure.data of the detrended QQ plot: a row per sample and expected quantile. */
+/* Writes the table (kn_figure.data) of the detrended QQ plot: a row per sample and expected
+ * quantile. */
 static kn_status tabulate_qq(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;
@@ -135,9 +138,7 @@ const kn_figure kn_figure_qq = {.name = "qq",
                                 .count = count_calibration,
                                 .draw = draw_qq,
                                 .caption = caption_qq,
-                                .data = tabulate_qq,
-                                .width = KN_FIGURE_WIDTH,
-                                .height = KN_FIGURE_HEIGHT};
+                                .data = tabulate_qq};
 
 /* ---- PIT ---- */
 
@@ -170,7 +171,7 @@ static const kn_report_calibration *band_sample(const kn_report *r)
     return &r->calibration[r->calibration[1].n > 0];
 }
 
-/* kn_figure.draw of the PIT histogram: density of Phi(z) in each twentieth, with the band of a
+/* Draws (kn_figure.draw) the PIT histogram: density of Phi(z) in each twentieth, with the band of a
  * calibrated model. */
 static void draw_pit(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
@@ -207,8 +208,8 @@ static void draw_pit(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, k
     kn_svg_close(svg);
 }
 
-/* kn_figure.caption of the PIT histogram (distribution of Phi(z)): samples, how to read it, and the
- * bands. */
+/* Writes the caption (kn_figure.caption) of the PIT histogram (distribution of Phi(z)): samples,
+ * how to read it, and the bands. */
 static void caption_pit(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -224,7 +225,8 @@ static void caption_pit(const kn_report *r, ptrdiff_t k, kn_html *out)
         r->calibration[1].n > 0 ? "scored participants" : "training sample");
 }
 
-/* kn_figure.data of the PIT histogram: a row per sample and bar with its edges and density. */
+/* Writes the table (kn_figure.data) of the PIT histogram: a row per sample and bar with its edges
+ * and density. */
 static kn_status tabulate_pit(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;
@@ -247,6 +249,4 @@ const kn_figure kn_figure_pit = {.name = "pit",
                                  .count = count_calibration,
                                  .draw = draw_pit,
                                  .caption = caption_pit,
-                                 .data = tabulate_pit,
-                                 .width = KN_FIGURE_WIDTH,
-                                 .height = KN_FIGURE_HEIGHT};
+                                 .data = tabulate_pit};

@@ -8,7 +8,8 @@
 enum { PER_BAR = 10, BARS = KN_REPORT_ZBINS / PER_BAR };
 static const double WIDTH = 2 * KN_REPORT_ZMAX / BARS; /* of a bar, in z */
 
-/* kn_figure.count: the number of cards, if the z-histograms of scored participants are known. */
+/* Returns the number of figures (kn_figure.count): the number of cards, if the z-histograms of
+ * scored participants are known. */
 static ptrdiff_t count_cards(const kn_report *r)
 {
     return r->zhist.n > 0 ? r->participants.n_cards : 0;
@@ -96,7 +97,7 @@ static void draw_normal(kn_plot *p, const bars *b)
     kn_svg_pen_up(p->svg, false);
 }
 
-/* kn_figure.draw of card k: histogram of the participant's z-scores, that of training and the
+/* Draws (kn_figure.draw) card k: histogram of the participant's z-scores, that of training and the
  * normal density. */
 static void draw_card(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
@@ -135,8 +136,8 @@ static void draw_card(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, 
     kn_svg_close(svg);
 }
 
-/* kn_figure.caption of card k: the number of z-scores in the histogram, and the curves they are
- * compared with. */
+/* Writes the caption (kn_figure.caption) of card k: the number of z-scores in the histogram, and
+ * the curves they are compared with. */
 static void caption_card(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     const ptrdiff_t participant = r->participants.card[k].participant;
@@ -149,7 +150,7 @@ static void caption_card(const kn_report *r, ptrdiff_t k, kn_html *out)
                 "extreme responses.");
 }
 
-/* kn_figure.data of card k: a row per bar of the histogram of z-scores. */
+/* Writes the table (kn_figure.data) of card k: a row per bar of the histogram of z-scores. */
 static kn_status tabulate_card(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     kn_status status;
@@ -172,6 +173,5 @@ const kn_figure kn_figure_card = {.name = "card",
                                   .draw = draw_card,
                                   .caption = caption_card,
                                   .data = tabulate_card,
-                                  .width = KN_FIGURE_WIDTH,
                                   .height = 250,
                                   .many = true};

@@ -22,8 +22,8 @@ static double sum_counts(const double *count, ptrdiff_t n)
     return sum;
 }
 
-/* kn_figure.count: the number of covariates; 0 if no participants are known, as in a de-identified
- * model. */
+/* Returns the number of figures (kn_figure.count): the number of covariates; 0 if no participants
+ * are known, as in a de-identified model. */
 static ptrdiff_t count_covariates(const kn_report *r)
 {
     double known = 0;
@@ -148,7 +148,7 @@ static void draw_levels(const kn_report_column *c, const kn_svg_head *head, kn_s
     draw_key(&p, c);
 }
 
-/* kn_figure.draw of covariate k: its distribution in training and scored participants. */
+/* Draws (kn_figure.draw) covariate k: its distribution in training and scored participants. */
 static void draw_covariate(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     const kn_report_column *c = &r->cohort.column[k];
@@ -170,8 +170,8 @@ static void caption_missing(kn_html *out, ptrdiff_t n, const char *of)
         kn_html_print(out, " Missing for %td of %s.", n, of);
 }
 
-/* kn_figure.caption of the histogram of covariate k: name, numbers of participants, missing values.
- */
+/* Writes the caption (kn_figure.caption) of the histogram of covariate k: name, numbers of
+ * participants, missing values. / */
 static void caption_covariate(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     const kn_report_column *c = &r->cohort.column[k];
@@ -192,13 +192,13 @@ static void caption_covariate(const kn_report *r, ptrdiff_t k, kn_html *out)
     caption_missing(out, c->scored_missing, "the scored participants");
 }
 
-/* kn_figure.title_of: the name of covariate k. */
+/* Returns the title (kn_figure.title_of): the name of covariate k. */
 static const char *covariate_title(const kn_report *r, ptrdiff_t k)
 {
     return r->cohort.column[k].name;
 }
 
-/* kn_figure.data of covariate k: a row per bar or level with both counts. */
+/* Writes the table (kn_figure.data) of covariate k: a row per bar or level with both counts. */
 static kn_status tabulate_covariate(kn_ctx *ctx, const kn_report *r, ptrdiff_t k,
                                     kn_table_writer *csv)
 {
@@ -226,6 +226,5 @@ const kn_figure kn_figure_cohort = {.name = "cohort",
                                     .draw = draw_covariate,
                                     .caption = caption_covariate,
                                     .data = tabulate_covariate,
-                                    .width = KN_FIGURE_WIDTH,
                                     .height = 260,
                                     .many = true};

@@ -11,8 +11,8 @@ enum { MEDIAN = 2, LABELLED = 2, LABEL = 22 /* px of a column of centiles at the
 
 static const char *const SIDE[] = {"a", "b"}; /* blue and orange */
 
-/* kn_figure.count: the number of responses with curves; 0 if there is no covariate to draw them
- * along. */
+/* Returns the number of figures (kn_figure.count): the number of responses with curves; 0 if there
+ * is no covariate to draw them along. */
 static ptrdiff_t count_curves(const kn_report *r)
 {
     return r->curves.over ? r->curves.n : 0;
@@ -188,7 +188,7 @@ static void draw_key(kn_plot *p, const kn_report *r, const kn_report_shown *s)
                 5);
 }
 
-/* kn_figure.draw of shown response k: centile curves along the covariate, band of the median,
+/* Draws (kn_figure.draw) shown response k: centile curves along the covariate, band of the median,
  * participants. */
 static void draw_curve(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
@@ -222,8 +222,8 @@ static void draw_curve(const kn_report *r, ptrdiff_t k, const kn_svg_head *head,
     kn_svg_close(svg);
 }
 
-/* kn_figure.caption of the centile curves of shown response k: centiles, points, and the levels of
- * the other covariates. */
+/* Writes the caption (kn_figure.caption) of the centile curves of shown response k: centiles,
+ * points, and the levels of the other covariates. */
 static void caption_curve(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     const kn_report_shown *s = &r->curves.shown[k];
@@ -305,7 +305,7 @@ out:
     return status;
 }
 
-/* kn_figure.data of shown response k: its curves, then the points. */
+/* Writes the table (kn_figure.data) of shown response k: its curves, then the points. */
 static kn_status tabulate_curve(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     kn_status status;
@@ -324,6 +324,5 @@ const kn_figure kn_figure_curve = {.name = "curve",
                                    .draw = draw_curve,
                                    .caption = caption_curve,
                                    .data = tabulate_curve,
-                                   .width = KN_FIGURE_WIDTH,
                                    .height = 330,
                                    .many = true};

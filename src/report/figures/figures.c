@@ -46,8 +46,8 @@ static void name_of(const kn_figure *f, ptrdiff_t k, char out[NAME])
  * standalone: an SVG file of its own. */
 static kn_svg_head head_of(const kn_figure *f, ptrdiff_t k, bool standalone)
 {
-    return (kn_svg_head){.width = f->width,
-                         .height = f->height,
+    return (kn_svg_head){.width = f->width > 0 ? f->width : KN_FIGURE_WIDTH,
+                         .height = f->height > 0 ? f->height : KN_FIGURE_HEIGHT,
                          .number = index_of(f->name) * MAX_OF_KIND + (int)k,
                          .standalone = standalone};
 }

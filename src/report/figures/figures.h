@@ -19,7 +19,7 @@ typedef struct kn_figure {
     void (*caption)(const kn_report *r, ptrdiff_t k, kn_html *out);
     /* Writes the plotted numbers as a table. */
     kn_status (*data)(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv);
-    double width, height; /* px */
+    double width, height; /* px; 0: KN_FIGURE_WIDTH, KN_FIGURE_HEIGHT */
     bool many;            /* number the files even if there is only one */
 } kn_figure;
 

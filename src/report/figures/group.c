@@ -6,7 +6,8 @@
 
 static const char *const LINE[] = {"line-a", "line-b"};
 
-/* kn_figure.count: 1 if there are cases with a statistic, else 0. */
+/* Returns the number of figures (kn_figure.count): 1 if there are cases with a statistic, else 0.
+ */
 static ptrdiff_t count_roc(const kn_report *r)
 {
     return r->group.known && r->group.rocs > 0;
@@ -31,7 +32,7 @@ static void draw_auc(kn_plot *p, const kn_report_roc *roc, int k)
         kn_svg_text(p->svg, NULL, "start", x + 22, y + 33, text);
 }
 
-/* kn_figure.draw of the ROC curves: proportion of cases detected against that of other
+/* Draws (kn_figure.draw) the ROC curves: proportion of cases detected against that of other
  * participants, for each statistic. */
 static void draw_roc(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
@@ -57,7 +58,8 @@ static void draw_roc(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, k
     kn_svg_close(svg);
 }
 
-/* kn_figure.caption of the ROC curves: group sizes, and how to read the area under a curve. */
+/* Writes the caption (kn_figure.caption) of the ROC curves: group sizes, and how to read the area
+ * under a curve. */
 static void caption_roc(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -73,7 +75,7 @@ static void caption_roc(const kn_report *r, ptrdiff_t k, kn_html *out)
         kn_html_raw(out, " An interval that includes 0.5 is compatible with chance.");
 }
 
-/* kn_figure.data of the ROC curves: a row per statistic and threshold. */
+/* Writes the table (kn_figure.data) of the ROC curves: a row per statistic and threshold. */
 static kn_status tabulate_roc(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;
@@ -93,5 +95,4 @@ const kn_figure kn_figure_roc = {.name = "roc",
                                  .draw = draw_roc,
                                  .caption = caption_roc,
                                  .data = tabulate_roc,
-                                 .width = KN_FIGURE_WIDTH,
                                  .height = 330};

@@ -95,9 +95,6 @@ void kn_plot_y_integer_axis(kn_plot *p, const char *name);
 void kn_plot_x_axis(kn_plot *p, const char *name, bool percent);
 /* Like kn_plot_x_axis with whole numbers only. */
 void kn_plot_x_integer_axis(kn_plot *p, const char *name);
-/* Draws the x axis: a line, the caller's ticks with their numbers, and the name of the axis,
- * escaped. */
-void kn_plot_x_ticks(kn_plot *p, const kn_ticks *t, const char *name);
 /* Draws a horizontal line across the plot area at value y, in a CSS class; nothing for NaN. */
 void kn_plot_horizontal_line(kn_plot *p, const char *class, double y);
 /* Draws a vertical line at value x, in a CSS class, with words at its upper end (NULL: none);

@@ -7,8 +7,8 @@
 
 /* ---- components ---- */
 
-/* kn_figure.count of the figure of the number of components: 1 if the search evaluated several
- * numbers, else 0. */
+/* Returns the count (kn_figure.count) of the figure of the number of components: 1 if the search
+ * evaluated several numbers, else 0. */
 static ptrdiff_t count_components(const kn_report *r)
 {
     return r->model.known && r->model.curve_n > 1;
@@ -34,7 +34,7 @@ static void draw_component_lines(kn_plot *p, const kn_report_model *m)
         kn_svg_mark(p->svg, "participant", KN_MARK_CIRCLE, x[k], y[k], -1);
 }
 
-/* kn_figure.draw of the held-out loss against the number of components; the chosen number is
+/* Draws (kn_figure.draw) the held-out loss against the number of components; the chosen number is
  * marked. */
 static void draw_components(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
@@ -63,8 +63,8 @@ static void draw_components(const kn_report *r, ptrdiff_t k, const kn_svg_head *
     kn_svg_close(svg);
 }
 
-/* kn_figure.caption of the held-out loss against the number of components: what the loss and the
- * band are. */
+/* Writes the caption (kn_figure.caption) of the held-out loss against the number of components:
+ * what the loss and the band are. */
 static void caption_components(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -75,7 +75,7 @@ static void caption_components(const kn_report *r, ptrdiff_t k, kn_html *out)
                   r->participants.N, r->model.folds, r->model.components);
 }
 
-/* kn_figure.data of the number of components: a row per evaluated number. */
+/* Writes the table (kn_figure.data) of the number of components: a row per evaluated number. */
 static kn_status tabulate_components(kn_ctx *ctx, const kn_report *r, ptrdiff_t k,
                                      kn_table_writer *csv)
 {
@@ -98,20 +98,19 @@ const kn_figure kn_figure_components = {.name = "components",
                                         .count = count_components,
                                         .draw = draw_components,
                                         .caption = caption_components,
-                                        .data = tabulate_components,
-                                        .width = KN_FIGURE_WIDTH,
-                                        .height = KN_FIGURE_HEIGHT};
+                                        .data = tabulate_components};
 
 /* ---- shares ---- */
 
-/* kn_figure.count: 1 if the model has components with a known share of signal, else 0. */
+/* Returns the number of figures (kn_figure.count): 1 if the model has components with a known share
+ * of signal, else 0. */
 static ptrdiff_t count_shares(const kn_report *r)
 {
     return r->model.known && r->model.P > 0 && r->model.proportion;
 }
 
-/* kn_figure.draw of the share of each component's variance that the covariates explain, a bar per
- * component. */
+/* Draws (kn_figure.draw) the share of each component's variance that the covariates explain, a bar
+ * per component. */
 static void draw_shares(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
@@ -138,7 +137,8 @@ static void draw_shares(const kn_report *r, ptrdiff_t k, const kn_svg_head *head
     kn_svg_close(svg);
 }
 
-/* kn_figure.caption of the proportion of each component's variance that the covariates explain. */
+/* Writes the caption (kn_figure.caption) of the proportion of each component's variance that the
+ * covariates explain. */
 static void caption_shares(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -149,7 +149,8 @@ static void caption_shares(const kn_report *r, ptrdiff_t k, kn_html *out)
         r->model.P);
 }
 
-/* kn_figure.data of the explained proportion of variance: a row per component. */
+/* Writes the table (kn_figure.data) of the explained proportion of variance: a row per component.
+ */
 static kn_status tabulate_shares(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;
@@ -167,21 +168,21 @@ const kn_figure kn_figure_proportions = {.name = "shares",
                                          .count = count_shares,
                                          .draw = draw_shares,
                                          .caption = caption_shares,
-                                         .data = tabulate_shares,
-                                         .width = KN_FIGURE_WIDTH,
-                                         .height = KN_FIGURE_HEIGHT};
+                                         .data = tabulate_shares};
 
 /* ---- terms ---- */
 
 enum { TERM_ROW = 26, TERM_CUT = 24 };
 
-/* kn_figure.count: 1 if the covariance has terms with weights, else 0. */
+/* Returns the number of figures (kn_figure.count): 1 if the covariance has terms with weights, else
+ * 0. */
 static ptrdiff_t count_terms(const kn_report *r)
 {
     return r->model.known && r->model.terms > 0 && r->model.weight;
 }
 
-/* kn_figure.draw of the terms: a bar per term with its proportion of the predicted variance. */
+/* Draws (kn_figure.draw) the terms: a bar per term with its proportion of the predicted variance.
+ */
 static void draw_terms(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
@@ -215,7 +216,8 @@ static void draw_terms(const kn_report *r, ptrdiff_t k, const kn_svg_head *head,
     kn_svg_close(svg);
 }
 
-/* kn_figure.caption of the proportions of predicted variance per term of the covariance. */
+/* Writes the caption (kn_figure.caption) of the proportions of predicted variance per term of the
+ * covariance. */
 static void caption_terms(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -233,7 +235,7 @@ static void caption_terms(const kn_report *r, ptrdiff_t k, kn_html *out)
     }
 }
 
-/* kn_figure.data of the proportions of predicted variance: a row per term. */
+/* Writes the table (kn_figure.data) of the proportions of predicted variance: a row per term. */
 static kn_status tabulate_terms(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;
@@ -251,5 +253,4 @@ const kn_figure kn_figure_terms = {.name = "terms",
                                    .draw = draw_terms,
                                    .caption = caption_terms,
                                    .data = tabulate_terms,
-                                   .width = KN_FIGURE_WIDTH,
                                    .height = 150};

@@ -68,8 +68,8 @@ static ptrdiff_t count_strip_training(const kn_report *r)
     return none ? 0 : count_finite(r->participants.training, r->participants.N);
 }
 
-/* kn_figure.count of the strip figure: 1 if any participant has an extreme-value statistic, else 0.
- */
+/* Returns the count (kn_figure.count) of the strip figure: 1 if any participant has an
+ * extreme-value statistic, else 0. / */
 static ptrdiff_t count_strip(const kn_report *r)
 {
     return count_strip_training(r) + count_strip_scored(r) > 0;
@@ -135,7 +135,7 @@ static void draw_label_key(kn_plot *p, const kn_report *r)
                     2);
 }
 
-/* kn_figure.draw of the strip figure: the extreme-value statistic of each participant on the x
+/* Draws (kn_figure.draw) the strip figure: the extreme-value statistic of each participant on the x
  * axis, training sample above and scored participants below, with lines at p = 0.05 and 0.001. */
 static void draw_strip(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
@@ -185,7 +185,8 @@ static void draw_strip(const kn_report *r, ptrdiff_t k, const kn_svg_head *head,
     kn_svg_close(svg);
 }
 
-/* kn_figure.caption of the strip figure: numbers of participants and meaning of the lines. */
+/* Writes the caption (kn_figure.caption) of the strip figure: numbers of participants and meaning
+ * of the lines. */
 static void caption_strip(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -208,8 +209,8 @@ static void caption_strip(const kn_report *r, ptrdiff_t k, kn_html *out)
     kn_figure_caption_marks(r, out);
 }
 
-/* kn_figure.data of the strip figure: a row per participant with kind, id, statistic and p-value.
- * Training participants have no id. */
+/* Writes the table (kn_figure.data) of the strip figure: a row per participant with kind, id,
+ * statistic and p-value. Training participants have no id. */
 static kn_status tabulate_strip(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;
@@ -239,7 +240,6 @@ const kn_figure kn_figure_strip = {.name = "strip",
                                    .draw = draw_strip,
                                    .caption = caption_strip,
                                    .data = tabulate_strip,
-                                   .width = KN_FIGURE_WIDTH,
                                    .height = 240};
 
 /* ---- burden ---- */
@@ -255,8 +255,8 @@ static ptrdiff_t count_burden_group(const kn_report *r, bool labelled)
     return n;
 }
 
-/* kn_figure.count of the burden figure: 1 if the report compares groups and a proportion is known,
- * else 0. */
+/* Returns the count (kn_figure.count) of the burden figure: 1 if the report compares groups and a
+ * proportion is known, else 0. */
 static ptrdiff_t count_burden(const kn_report *r)
 {
     return r->group.known && count_burden_group(r, true) + count_burden_group(r, false) > 0;
@@ -288,7 +288,7 @@ static void draw_burden_row(kn_plot *p, const kn_report *r, bool labelled, const
     name_row(p->svg, w, count_burden_group(r, labelled));
 }
 
-/* kn_figure.draw of the burden figure: the proportion of responses beyond the threshold, cases
+/* Draws (kn_figure.draw) the burden figure: the proportion of responses beyond the threshold, cases
  * above, others below, with medians and the expected proportion. */
 static void draw_burden(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
@@ -315,8 +315,8 @@ static void draw_burden(const kn_report *r, ptrdiff_t k, const kn_svg_head *head
     kn_svg_close(svg);
 }
 
-/* kn_figure.caption of the burden figure: threshold, group sizes and the p-value of the
- * Mann-Whitney test. */
+/* Writes the caption (kn_figure.caption) of the burden figure: threshold, group sizes and the
+ * p-value of the Mann-Whitney test. */
 static void caption_burden(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -335,7 +335,8 @@ static void caption_burden(const kn_report *r, ptrdiff_t k, kn_html *out)
     kn_figure_caption_marks(r, out);
 }
 
-/* kn_figure.data of the burden figure: a row per participant with group, id and proportion. */
+/* Writes the table (kn_figure.data) of the burden figure: a row per participant with group, id and
+ * proportion. */
 static kn_status tabulate_burden(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;
@@ -357,7 +358,6 @@ const kn_figure kn_figure_burden = {.name = "burden",
                                     .draw = draw_burden,
                                     .caption = caption_burden,
                                     .data = tabulate_burden,
-                                    .width = KN_FIGURE_WIDTH,
                                     .height = 220};
 
 /* ---- change ---- */
@@ -372,8 +372,8 @@ static ptrdiff_t count_change_pairs(const kn_report *r)
     return n;
 }
 
-/* kn_figure.count of the change figure: 1 for a report on change with at least one pair to draw,
- * else 0. */
+/* Returns the count (kn_figure.count) of the change figure: 1 for a report on change with at least
+ * one pair to draw, else 0. */
 static ptrdiff_t count_change(const kn_report *r)
 {
     return r->kind == KN_REPORT_CHANGE && count_change_pairs(r) > 0;
@@ -400,8 +400,8 @@ static void draw_change_pairs(kn_plot *p, const kn_report *r)
     }
 }
 
-/* kn_figure.draw of the change figure: the extreme-value statistic of the change against the time
- * between visits, with a line at p = 0.05. */
+/* Draws (kn_figure.draw) the change figure: the extreme-value statistic of the change against the
+ * time between visits, with a line at p = 0.05. */
 static void draw_change(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
@@ -429,8 +429,8 @@ static void draw_change(const kn_report *r, ptrdiff_t k, const kn_svg_head *head
     kn_svg_close(svg);
 }
 
-/* kn_figure.caption of the change figure: number of pairs, reference sample and meaning of the
- * line. */
+/* Writes the caption (kn_figure.caption) of the change figure: number of pairs, reference sample
+ * and meaning of the line. */
 static void caption_change(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -449,8 +449,8 @@ static void caption_change(const kn_report *r, ptrdiff_t k, kn_html *out)
     kn_figure_caption_marks(r, out);
 }
 
-/* kn_figure.data of the change figure: a row per pair of visits with interval, statistic and
- * p-value. */
+/* Writes the table (kn_figure.data) of the change figure: a row per pair of visits with interval,
+ * statistic and p-value. */
 static kn_status tabulate_change(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;
@@ -473,6 +473,4 @@ const kn_figure kn_figure_change = {.name = "change",
                                     .count = count_change,
                                     .draw = draw_change,
                                     .caption = caption_change,
-                                    .data = tabulate_change,
-                                    .width = KN_FIGURE_WIDTH,
-                                    .height = KN_FIGURE_HEIGHT};
+                                    .data = tabulate_change};

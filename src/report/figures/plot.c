@@ -85,7 +85,9 @@ void kn_plot_y_integer_axis(kn_plot *p, const char *name)
     draw_y_ticks(p, &t, name);
 }
 
-void kn_plot_x_ticks(kn_plot *p, const kn_ticks *t, const char *name)
+/* Draws the x axis: a line, the caller's ticks with their numbers, and the name of the axis,
+ * escaped. */
+static void draw_x_ticks(kn_plot *p, const kn_ticks *t, const char *name)
 {
     kn_svg_line(p->svg, "axis", p->left, p->bottom, p->right, p->bottom);
     for (int k = 0; k < t->n; k++) {
@@ -103,13 +105,13 @@ void kn_plot_x_axis(kn_plot *p, const char *name, bool percent)
 {
     kn_ticks t = kn_ticks_across(&p->x);
     t.percent = percent;
-    kn_plot_x_ticks(p, &t, name);
+    draw_x_ticks(p, &t, name);
 }
 
 void kn_plot_x_integer_axis(kn_plot *p, const char *name)
 {
     const kn_ticks t = keep_whole_ticks(kn_ticks_across(&p->x));
-    kn_plot_x_ticks(p, &t, name);
+    draw_x_ticks(p, &t, name);
 }
 
 void kn_plot_horizontal_line(kn_plot *p, const char *class, double y)

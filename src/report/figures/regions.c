@@ -38,8 +38,8 @@ static const char *const LOBES[] = {"frontal",    "cingulate",    "insula",     
                                     "temporal",   "occipital",    "subcortical", "cerebellum",
                                     "ventricles", "white matter", "whole",       NULL};
 
-/* kn_figure.count of the region figure: one figure per card of a participant if responses are
- * regions of an atlas, else 0. */
+/* Returns the count (kn_figure.count) of the region figure: one figure per card of a participant if
+ * responses are regions of an atlas, else 0. */
 static ptrdiff_t count_regions(const kn_report *r)
 {
     return r->space.region ? r->participants.n_cards : 0;
@@ -210,8 +210,8 @@ static void draw_name(kn_svg *svg, const row *w, const rows *all, double y)
     kn_svg_text_cut(svg, "middle", WIDTH / 2.0, y + ROW - 4, text, CUT);
 }
 
-/* kn_figure.draw of the region figure of card k: the most extreme regions by lobe, with bars for
- * left and right hemisphere. */
+/* Draws (kn_figure.draw) the region figure of card k: the most extreme regions by lobe, with bars
+ * for left and right hemisphere. */
 static void draw_regions(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     const rows all = rows_of(r, k);
@@ -244,7 +244,8 @@ static void draw_regions(const kn_report *r, ptrdiff_t k, const kn_svg_head *hea
     kn_svg_close(svg);
 }
 
-/* kn_figure.caption of the region figure: number of regions, atlas, and meaning of the bars. */
+/* Writes the caption (kn_figure.caption) of the region figure: number of regions, atlas, and
+ * meaning of the bars. */
 static void caption_regions(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     const rows all = rows_of(r, k);
@@ -257,7 +258,8 @@ static void caption_regions(const kn_report *r, ptrdiff_t k, kn_html *out)
                 "grey.");
 }
 
-/* kn_figure.data of the region figure: a row per drawn region with left and right z. */
+/* Writes the table (kn_figure.data) of the region figure: a row per drawn region with left and
+ * right z. */
 static kn_status tabulate_regions(kn_ctx *ctx, const kn_report *r, ptrdiff_t k,
                                   kn_table_writer *csv)
 {

@@ -53,7 +53,8 @@ out:
 
 /* ---- mean z^2 ---- */
 
-/* kn_figure.count of the histogram of mean z^2: 1 if any response has one, else 0. */
+/* Returns the count (kn_figure.count) of the histogram of mean z^2: 1 if any response has one, else
+ * 0. */
 static ptrdiff_t count_z2(const kn_report *r)
 {
     return has_finite(r->responses.z2, r->responses.T);
@@ -68,8 +69,8 @@ static kn_histogram make_z2_histogram(const kn_report *r)
                            (kn_range){0, isfinite(limit) ? 1 + 4 * fabs(limit - 1) + 0.2 : 4});
 }
 
-/* kn_figure.draw of the histogram of mean z^2 over responses, with lines at the range expected by
- * chance around 1. */
+/* Draws (kn_figure.draw) the histogram of mean z^2 over responses, with lines at the range expected
+ * by chance around 1. */
 static void draw_z2(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
@@ -88,8 +89,8 @@ static void draw_z2(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn
     kn_svg_close(svg);
 }
 
-/* kn_figure.caption of the histogram of mean z^2: how to read it, and the proportion within the
- * expected range. */
+/* Writes the caption (kn_figure.caption) of the histogram of mean z^2: how to read it, and the
+ * proportion within the expected range. */
 static void caption_z2(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -108,7 +109,7 @@ static void caption_z2(const kn_report *r, ptrdiff_t k, kn_html *out)
     }
 }
 
-/* kn_figure.data of the histogram of mean z^2: a row per response. */
+/* Writes the table (kn_figure.data) of the histogram of mean z^2: a row per response. */
 static kn_status tabulate_z2(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;
@@ -120,13 +121,11 @@ const kn_figure kn_figure_z2 = {.name = "z2",
                                 .count = count_z2,
                                 .draw = draw_z2,
                                 .caption = caption_z2,
-                                .data = tabulate_z2,
-                                .width = KN_FIGURE_WIDTH,
-                                .height = KN_FIGURE_HEIGHT};
+                                .data = tabulate_z2};
 
 /* ---- R2 ---- */
 
-/* kn_figure.count of the histogram of R2: 1 if any response has one, else 0. */
+/* Returns the count (kn_figure.count) of the histogram of R2: 1 if any response has one, else 0. */
 static ptrdiff_t count_r2(const kn_report *r)
 {
     return has_finite(r->responses.R2, r->responses.T);
@@ -139,7 +138,7 @@ static kn_histogram make_r2_histogram(const kn_report *r)
     return kn_histogram_of(r->responses.R2, r->responses.T, (kn_range){-0.5, 1});
 }
 
-/* kn_figure.draw of the histogram of R2 over responses, with lines at 0 and at the mean. */
+/* Draws (kn_figure.draw) the histogram of R2 over responses, with lines at 0 and at the mean. */
 static void draw_r2(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn_svg *svg)
 {
     (void)k;
@@ -154,7 +153,8 @@ static void draw_r2(const kn_report *r, ptrdiff_t k, const kn_svg_head *head, kn
     kn_svg_close(svg);
 }
 
-/* kn_figure.caption of the histogram of R2: whose predictions, and the mean. */
+/* Writes the caption (kn_figure.caption) of the histogram of R2: whose predictions, and the mean.
+ */
 static void caption_r2(const kn_report *r, ptrdiff_t k, kn_html *out)
 {
     (void)k;
@@ -173,7 +173,7 @@ static void caption_r2(const kn_report *r, ptrdiff_t k, kn_html *out)
     }
 }
 
-/* kn_figure.data of the histogram of R2: a row per response. */
+/* Writes the table (kn_figure.data) of the histogram of R2: a row per response. */
 static kn_status tabulate_r2(kn_ctx *ctx, const kn_report *r, ptrdiff_t k, kn_table_writer *csv)
 {
     (void)k;
@@ -185,6 +185,4 @@ const kn_figure kn_figure_r2 = {.name = "r2",
                                 .count = count_r2,
                                 .draw = draw_r2,
                                 .caption = caption_r2,
-                                .data = tabulate_r2,
-                                .width = KN_FIGURE_WIDTH,
-                                .height = KN_FIGURE_HEIGHT};
+                                .data = tabulate_r2};

@@ -210,14 +210,6 @@ void kn_svg_path(kn_svg *svg, const char *class, const double *x, const double *
     kn_svg_pen_up(svg, false);
 }
 
-void kn_svg_area(kn_svg *svg, const char *class, const double *x, const double *y, ptrdiff_t n)
-{
-    kn_svg_pen(svg, class);
-    for (ptrdiff_t i = 0; i < n; i++)
-        kn_svg_pen_to(svg, x[i], y[i]);
-    kn_svg_pen_up(svg, true);
-}
-
 /* For each stretch where both edges are known: forward along one, back along the other. */
 void kn_svg_band(kn_svg *svg, const char *class, const double *x, const double *low,
                  const double *high, ptrdiff_t n)

@@ -58,8 +58,6 @@ void kn_svg_line(kn_svg *svg, const char *class, double x1, double y1, double x2
 void kn_svg_rect(kn_svg *svg, const char *class, double x, double y, double width, double height);
 /* Draws a line through n points in px; NaN leaves a gap. */
 void kn_svg_path(kn_svg *svg, const char *class, const double *x, const double *y, ptrdiff_t n);
-/* Draws a filled polygon through n points in px. NaN starts a new one. */
-void kn_svg_area(kn_svg *svg, const char *class, const double *x, const double *y, ptrdiff_t n);
 /* Draws the filled area between the curves low and high over x (n points, px), in stretches where
  * all three are finite. */
 void kn_svg_band(kn_svg *svg, const char *class, const double *x, const double *low,

@@ -77,17 +77,9 @@ void kn_page_reproduce(kn_page *p);
     "Research use only. Not a diagnosis; p-values are not corrected for the number of "            \
     "participants."
 
-/* Writes the table of participants, most abnormal first, up to plan.rows rows, and records the size
- * of each row in p->sizes. */
-void kn_page_table(kn_page *p);
-/* Writes the small maps of the most abnormal participants, up to plan.thumbs. */
-void kn_page_thumbs(kn_page *p);
 /* Writes the cards that the plan includes and records the size of each in p->sizes. Stops early
  * once the cards exceed max_size, because the page is then drawn again. */
 void kn_page_cards(kn_page *p);
-/* Writes a tile of key numbers: a count of n, and the range expected by chance; NaN: none. */
-void kn_page_tile_count(kn_page *p, const char *name, kn_flag_counts count, double low,
-                        double high);
 /* Returns the index of the card of a participant; -1: none. */
 ptrdiff_t kn_page_card_of(const kn_page *p, ptrdiff_t participant);
 

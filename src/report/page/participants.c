@@ -230,7 +230,9 @@ static void write_meanings(kn_page *p, const shape *s)
     kn_html_raw(p->h, ".</p></details>\n");
 }
 
-void kn_page_table(kn_page *p)
+/* Writes the table of participants, most abnormal first, up to plan.rows rows, and records the size
+ * of each row in p->sizes. */
+static void write_table(kn_page *p)
 {
     const kn_report_participants *participants = &p->r->participants;
     const shape s = shape_of(p->r);
@@ -286,7 +288,8 @@ static void write_thumb(kn_page *p, ptrdiff_t k)
     kn_picture_clear(&picture);
 }
 
-void kn_page_thumbs(kn_page *p)
+/* Writes the small maps of the most abnormal participants, up to plan.thumbs. */
+static void write_thumbs(kn_page *p)
 {
     const kn_report_participants *participants = &p->r->participants;
     if (!p->pictures || p->plan.thumbs == 0)
@@ -385,8 +388,8 @@ void kn_page_participants(kn_page *p)
     kn_html_raw(p->h, "<div class=\"beside\">\n");
     kn_figure_inline(p->r, "strip", 0, p->h);
     kn_html_raw(p->h, "</div>\n");
-    kn_page_table(p);
-    kn_page_thumbs(p);
+    write_table(p);
+    write_thumbs(p);
     kn_page_cards(p);
     write_ids(p);
 }

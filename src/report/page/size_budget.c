@@ -2,16 +2,11 @@
  * in p->sizes; a smaller plan omits cards first, then the viewer, thumbnails and table rows. */
 #include "report/page/internal.h"
 
+#include "base/memory/plan.h"
 #include "report/viewer/viewer.h"
 
 /* Room for the note about omissions, and for numbers with more digits. */
 enum { SLACK = 2048 };
-
-/* Returns the smaller of two sizes. */
-static ptrdiff_t smaller_of(ptrdiff_t a, ptrdiff_t b)
-{
-    return a < b ? a : b;
-}
 
 kn_status kn_page_plan_all(kn_page *p)
 {
@@ -19,7 +14,7 @@ kn_status kn_page_plan_all(kn_page *p)
     const kn_report_participants *participants = &p->r->participants;
     p->plan = (kn_page_plan){.cards = participants->n_cards,
                              .thumbs = participants->n_thumbs,
-                             .rows = smaller_of(participants->n, KN_REPORT_TABLE),
+                             .rows = kn_min_size(participants->n, KN_REPORT_TABLE),
                              .viewer = kn_viewer_has(p->r)};
     KN_TRY(kn_alloc_i(p->ctx, p->plan.cards, &p->sizes.card));
     KN_TRY(kn_alloc_i(p->ctx, p->plan.cards, &p->sizes.viewer));

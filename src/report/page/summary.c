@@ -52,7 +52,9 @@ static void close_number(kn_page *p, const char *explanation)
     kn_html_print(p->h, " <small>%s</small></dd></div>\n", explanation);
 }
 
-void kn_page_tile_count(kn_page *p, const char *name, kn_flag_counts count, double low, double high)
+/* Writes a tile of key numbers: a count of n, and the range expected by chance; NaN: none. */
+static void write_tile_count(kn_page *p, const char *name, kn_flag_counts count, double low,
+                             double high)
 {
     if (count.n == 0)
         return;
@@ -78,9 +80,9 @@ static void write_flagged(kn_page *p)
     const char *others = p->r->kind == KN_REPORT_CHANGE ? "Changes"
                          : o->cases_flagged.n > 0       ? "Other participants"
                                                         : "Participants";
-    kn_page_tile_count(p, others, controls, o->flagged_expected_low, o->flagged_expected_high);
-    kn_page_tile_count(p, kn_report_cases(p->r), o->cases_flagged, o->cases_expected_low,
-                       o->cases_expected_high);
+    write_tile_count(p, others, controls, o->flagged_expected_low, o->flagged_expected_high);
+    write_tile_count(p, kn_report_cases(p->r), o->cases_flagged, o->cases_expected_low,
+                     o->cases_expected_high);
 }
 
 /* Writes the tiles at the top of the page: flagged participants, mean z^2, coverage of the 95 %

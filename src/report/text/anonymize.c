@@ -10,33 +10,33 @@
 
 /* ---- numbers ---- */
 
-typedef struct named {
-    const char *name;
+typedef struct entry {
+    const char *id, *instead;
     ptrdiff_t i;
-} named;
+} entry;
 
-/* Comparison for qsort: by name, then by position. */
-static int by_name(const void *x, const void *y)
+/* Comparison for qsort: by id, then by position. */
+static int by_id(const void *x, const void *y)
 {
-    const named *a = x, *b = y;
-    int c = strcmp(a->name, b->name);
+    const entry *a = x, *b = y;
+    int c = strcmp(a->id, b->id);
     return c ? c : (a->i > b->i) - (a->i < b->i);
 }
 
 kn_status kn_anonymize_numbers(kn_ctx *ctx, const char *const *name, ptrdiff_t n, ptrdiff_t *number)
 {
     void *memory;
-    kn_status status = kn_alloc(ctx, n, sizeof(named), &memory);
+    kn_status status = kn_alloc(ctx, n, sizeof(entry), &memory);
     if (status != KN_OK || n == 0)
         return status;
-    named *all = memory;
+    entry *all = memory;
     ptrdiff_t last = 0;
     for (ptrdiff_t i = 0; i < n; i++)
-        all[i] = (named){name[i], i};
-    qsort(all, (size_t)n, sizeof *all, by_name);
+        all[i] = (entry){.id = name[i], .i = i};
+    qsort(all, (size_t)n, sizeof *all, by_id);
     for (ptrdiff_t k = 0; k < n; k++) /* of equal names the first is the earliest */
-        number[all[k].i] = k > 0 && strcmp(all[k].name, all[k - 1].name) == 0 ? number[all[k - 1].i]
-                                                                              : -1 - all[k].i;
+        number[all[k].i] =
+            k > 0 && strcmp(all[k].id, all[k - 1].id) == 0 ? number[all[k - 1].i] : -1 - all[k].i;
     /* -1-i: first found at i. Numbers are assigned in the order of i. */
     for (ptrdiff_t i = 0; i < n; i++) {
         ptrdiff_t first = -1 - number[i];
@@ -62,24 +62,11 @@ ptrdiff_t kn_anonymize_hyphens(const char *const *name, ptrdiff_t n, ptrdiff_t l
 
 /* ---- texts ---- */
 
-typedef struct entry {
-    const char *id, *instead;
-    ptrdiff_t i;
-} entry;
-
 struct kn_anonymizer {
     ptrdiff_t n;
     entry *sorted; /* by id, then in the given order */
     const char *own;
 };
-
-/* Comparison for qsort: by id, then by position. */
-static int by_id(const void *x, const void *y)
-{
-    const entry *a = x, *b = y;
-    int c = strcmp(a->id, b->id);
-    return c ? c : (a->i > b->i) - (a->i < b->i);
-}
 
 /* Returns whether an id consists of digits and points only. */
 static bool is_number(const char *id)

@@ -227,7 +227,7 @@ static void the_default_mask_leaves_out_constant_and_missing(void **state)
             kn_mask mask;
             kn_set_threads(ctx, threads);
             assert_ok(ctx, kn_images_open(ctx, k ? "holes.nii.gz" : "holes.nii", k == 2, &images));
-            assert_ok(ctx, kn_mask_default(ctx, images, &mask));
+            assert_ok(ctx, kn_mask_observed(ctx, images, PTRDIFF_MAX, &mask));
             assert_int_equal(mask.count, V - 4);
             for (ptrdiff_t i = 0; i < mask.count; i++) {
                 ptrdiff_t v = mask.index[i];
@@ -251,13 +251,13 @@ static void the_default_mask_leaves_out_constant_and_missing(void **state)
     kn_mask mask;
     image_file("flat.nii", &h, 2, flat, 2 * V);
     assert_ok(ctx, kn_images_open(ctx, "flat.nii", 0, &images));
-    assert_sentence(ctx, kn_mask_default(ctx, images, &mask), KN_ERR_DATA,
+    assert_sentence(ctx, kn_mask_observed(ctx, images, PTRDIFF_MAX, &mask), KN_ERR_DATA,
                     "flat.nii: no voxel is finite in all images and varies between them");
     kn_images_free(images);
     flat[1] = NAN; /* a single image varies nowhere: its finite voxels count */
     image_file("single.nii", &h, 0, flat, V);
     assert_ok(ctx, kn_images_open(ctx, "single.nii", 0, &images));
-    assert_ok(ctx, kn_mask_default(ctx, images, &mask));
+    assert_ok(ctx, kn_mask_observed(ctx, images, PTRDIFF_MAX, &mask));
     assert_int_equal(mask.count, V - 1);
     kn_mask_clear(&mask);
     kn_images_free(images);
@@ -278,7 +278,7 @@ FAILING_CASE(io_image_set, scratch_enter, scratch_leave)
         kn_fail_allocation(ctx, k);
         kn_status s = kn_images_open(ctx, "list.txt", 0, &images);
         if (s == KN_OK)
-            s = kn_mask_default(ctx, images, &mask);
+            s = kn_mask_observed(ctx, images, PTRDIFF_MAX, &mask);
         kn_fail_allocation(ctx, 0);
         kn_mask_clear(&mask);
         kn_images_free(images);

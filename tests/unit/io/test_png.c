@@ -65,25 +65,6 @@ static void few_colours_take_few_bits(void **state)
     kn_ctx_free(ctx);
 }
 
-static void grey_comes_back(void **state)
-{
-    (void)state;
-    unsigned seed = (unsigned)ref_seed(3);
-    kn_ctx *ctx = kn_ctx_new();
-    void *bytes;
-    ptrdiff_t n;
-    for (int i = 0; i < 37 * 11; i++)
-        pixel[i] = (uint8_t)chance(&seed, 256);
-    assert_ok(ctx, kn_png_grey(ctx, 37, 11, pixel, &bytes, &n));
-    png_read p = png_of(bytes, n);
-    assert_int_equal(p.type, 0);
-    for (int i = 0; i < 37 * 11; i++)
-        assert_int_equal(p.rgba[4 * i], pixel[i]);
-    free(p.rgba);
-    kn_free(bytes);
-    kn_ctx_free(ctx);
-}
-
 /* A slope is the same step again and again; noise is not made smaller by differences. */
 static void the_smaller_filter_is_kept(void **state)
 {
@@ -133,7 +114,6 @@ TEST_PROGRAM(io_png)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pixel_comes_back_with_its_alpha),
         cmocka_unit_test(few_colours_take_few_bits),
-        cmocka_unit_test(grey_comes_back),
         cmocka_unit_test(the_smaller_filter_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -293,9 +293,6 @@ static void labels_and_responses_meet_by_side_and_name(void **state)
     assert_string_equal(mesh.region[2], "left insula");
     assert_null(mesh.region[4]);
     assert_null(mesh.region[5]);
-    const kn_report_space space = {.meshes = 1, .mesh = {mesh}};
-    assert_string_equal(kn_region_of_response(&space, 3), "left insula");
-    assert_null(kn_region_of_response(&space, 0));
     kn_arena_clear(&arena);
     kn_ctx_free(ctx);
 }
