@@ -43,6 +43,7 @@ int cli_usage_error(const char *command, const char *format, ...)
 
 /* ---- options of a command ---- */
 
+/* Spell a key of the library as an option: max_size -> max-size; off: with "no-" before it. */
 static void spell_key(const char *key, bool off, char out[CLI_NAME])
 {
     snprintf(out, CLI_NAME, "%s%s", off ? "no-" : "", key);
@@ -51,6 +52,8 @@ static void spell_key(const char *key, bool off, char out[CLI_NAME])
             *c = '-';
 }
 
+/* An option of the command line only: a flag whose value is at offset `at` of cli_run. letter:
+ * short option, 0: none. */
 static cli_option make_flag(const char *name, int letter, const char *help, const char *heading,
                             size_t at)
 {
@@ -59,8 +62,8 @@ static cli_option make_flag(const char *name, int letter, const char *help, cons
     return o;
 }
 
-/* Returns the command's description of an option of the library: key in spelling of the command
- * line, letter, words and help. Texts are borrowed from i. */
+/* The command-line form of an option of the library: name, letter, words and help. Texts are
+ * borrowed from i. */
 static cli_option option_of_library(const kn_option_info *i)
 {
     cli_option o = {.key = i->key,
@@ -112,7 +115,7 @@ int cli_options(const char *command, cli_option out[CLI_MAX_OPTIONS])
 
 /* ---- {key} in messages ---- */
 
-/* Finds an option of any command by key (n bytes). flags false: only options with a value, since
+/* Find an option of any command by its key (n bytes). flags false: only options with a value, since
  * commands may have a flag and a text option of the same name. */
 static bool find_known(const char *text, size_t n, bool flags, cli_option *out)
 {
@@ -153,7 +156,8 @@ char *cli_spelled(const char *sentence)
     return out;
 }
 
-/* Prints the last error of the library; as usage error if the message begins with an option. */
+/* Print the last error of the library, as a usage error if the message begins with an option;
+ * returns 2. */
 static int print_refusal(const cli_command *command, kn_ctx *ctx)
 {
     const char *message = kn_message(ctx);
@@ -180,11 +184,13 @@ typedef struct line {
     cli_run *run;
 } line;
 
+/* True if `option` is not empty and equals name (`length` bytes). */
 static bool is_name(const char *option, const char *name, size_t length)
 {
     return *option && strlen(option) == length && memcmp(option, name, length) == 0;
 }
 
+/* Option of the command by name or alias (`length` bytes); NULL if there is none. */
 static const cli_option *find_option(const line *l, const char *name, size_t length)
 {
     for (int i = 0; i < l->n_options; i++)
@@ -193,6 +199,7 @@ static const cli_option *find_option(const line *l, const char *name, size_t len
     return NULL;
 }
 
+/* Option of the command by its short form; NULL if there is none. */
 static const cli_option *find_letter(const line *l, char letter)
 {
     for (int i = 0; i < l->n_options; i++)
@@ -201,7 +208,7 @@ static const cli_option *find_letter(const line *l, char letter)
     return NULL;
 }
 
-/* Stores an option in the run or in the library's options. */
+/* Store an option in the run, or in the library's options. Returns 0, or 2 after a message. */
 static int store_option(const line *l, const cli_option *o, const char *value)
 {
     cli_run *run = l->run;
@@ -215,7 +222,8 @@ static int store_option(const line *l, const cli_option *o, const char *value)
                : print_refusal(l->command, run->ctx);
 }
 
-/* Fails for the option "--name" of the command line, whose name has `length` characters. */
+/* Print the usage error for an unknown option a = "--name" (`length` bytes of name), with a
+ * suggestion; returns 2. */
 static int unknown_option(const line *l, const char *a, size_t length)
 {
     char name[CLI_NAME], suggestion[KN_SUGGESTION_TEXT];
@@ -229,7 +237,8 @@ static int unknown_option(const line *l, const char *a, size_t length)
                            kn_did_you_mean(&near, "--", suggestion));
 }
 
-/* Parses the option argv[*i], and its value if that is the next argument. */
+/* Parse the option argv[*i], and its value, which may be the next argument; *i is then advanced.
+ * Returns 0, or 2 after a message. */
 static int take_option(const line *l, int *i)
 {
     const char *a = l->argv[*i], *value = NULL, *command = l->command->name;
@@ -257,6 +266,7 @@ static int take_option(const line *l, int *i)
     return store_option(l, o, value);
 }
 
+/* True if the command has the option --dry-run and it is given. */
 static bool is_dry_run(const line *l)
 {
     const char *given = find_option(l, "dry-run", strlen("dry-run"))
@@ -265,8 +275,8 @@ static bool is_dry_run(const line *l)
     return given && strcmp(given, "yes") == 0;
 }
 
-/* Returns whether the responses are in a folder that tells the covariates: participants.tsv is then
- * looked for in it, above it and beside it. */
+/* True if the responses are in a folder that tells the covariates: participants.tsv is then looked
+ * for in it, above it and beside it. */
 static bool is_from_folder(const line *l)
 {
     struct stat info;
@@ -275,8 +285,8 @@ static bool is_from_folder(const line *l)
            (path && stat(path, &info) == 0 && S_ISDIR(info.st_mode));
 }
 
-/* Reports words that belong to no option. After a name of an image they are probably the files of a
- * pattern that the shell expanded. */
+/* Print the usage error for a word that belongs to no option; returns 2. After a name of an image
+ * it is probably one of the files of a pattern that the shell expanded. */
 static int refuse_word(const line *l, const char *word)
 {
     const char *y = kn_options_get(l->run->options, "responses");
@@ -289,7 +299,7 @@ static int refuse_word(const line *l, const char *word)
     return cli_usage_error(l->command->name, "'%s' belongs to no option", word);
 }
 
-/* Checks the positional argument and the required options. */
+/* Check the positional argument and the required options. Returns 0, or 2 after a message. */
 static int check_needs(const line *l)
 {
     const cli_command *c = l->command;

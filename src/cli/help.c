@@ -22,7 +22,8 @@ bool cli_begins_heading(const cli_option *options, int i)
 
 enum { HELP_COLUMN = 34, HELP_WIDTH = 100 };
 
-/* Prints text wrapped at words and at its line ends, from column `column` on. */
+/* Print text on stdout, wrapped at words to `width` columns and at its line ends, from column
+ * `column` on. */
 static void print_wrapped(const char *text, int column, int width)
 {
     static const char DEFAULT[] = "[default:";
@@ -61,7 +62,7 @@ void cli_format_help(const cli_option *o, char out[CLI_HELP_TEXT])
              *preferred ? " [default: " : "", preferred, *preferred ? "]" : "");
 }
 
-/* Prints the label and the help of an option. */
+/* Print the label and the help of an option. */
 static void print_option(const cli_option *o)
 {
     char left[128], text[CLI_HELP_TEXT];
@@ -75,7 +76,7 @@ static void print_option(const cli_option *o)
     print_wrapped(text, HELP_COLUMN, HELP_WIDTH);
 }
 
-/* Prints the examples of a command, one line each. */
+/* Print the examples of a command, one line each. */
 static void print_examples(const cli_command *command)
 {
     printf("\nExample:\n");
@@ -86,7 +87,8 @@ static void print_examples(const cli_command *command)
     }
 }
 
-/* The option of the n first characters of key, or NULL. */
+/* The option whose key, or name without a key, is the n first characters of key; NULL if there is
+ * none. */
 static const cli_option *find_by_key(const cli_option *options, int n_options, const char *key,
                                      size_t n)
 {
@@ -97,7 +99,8 @@ static const cli_option *find_by_key(const cli_option *options, int n_options, c
     return NULL;
 }
 
-/* Prints the options of keys "a b c" without those of another such list; title: printed before. */
+/* Print the options of keys "a b c", without those in another such list (`but`). title: printed
+ * before the first. */
 static void print_listed(const cli_option *options, int n, const char *title, const char *keys,
                          const char *but)
 {
@@ -145,7 +148,7 @@ void cli_help(const cli_command *command)
         printf("\nGuide: %s\n", command->guide);
 }
 
-void cli_help_commands(FILE *to, const cli_command *const *commands, int n)
+void cli_help_commands(FILE *stream, const cli_command *const *commands, int n)
 {
     static const struct {
         const char *title, *first;
@@ -153,16 +156,16 @@ void cli_help_commands(FILE *to, const cli_command *const *commands, int n)
                   {"Sites and validation", "adapt"},
                   {"Interpretation", "centiles"},
                   {"Models and test data", "info"}};
-    fprintf(to,
+    fprintf(stream,
             "kronorm %s: normative modelling of brain maps\n\n"
             "Usage: kronorm <command> [options]\n",
             kn_version());
     for (int i = 0; i < n; i++) {
         for (size_t k = 0; k < sizeof GROUPS / sizeof *GROUPS; k++)
             if (strcmp(GROUPS[k].first, commands[i]->name) == 0)
-                fprintf(to, "\n%s\n", GROUPS[k].title);
-        fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+                fprintf(stream, "\n%s\n", GROUPS[k].title);
+        fprintf(stream, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     }
-    fprintf(to, "\nRun 'kronorm <command> -h' for an example and the most used options,\n"
-                "'kronorm <command> --help' for all options.\n");
+    fprintf(stream, "\nRun 'kronorm <command> -h' for an example and the most used options,\n"
+                    "'kronorm <command> --help' for all options.\n");
 }

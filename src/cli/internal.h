@@ -68,20 +68,24 @@ typedef struct cli_option {
     char without[64]; /* methods that do not have it */
 } cli_option;
 
-/* Fills `out` with all options of a command in the order of the help; returns their number. */
+/* Fill `out` with all options of a command in the order of the help; returns their number. */
 int cli_options(const char *command, cli_option out[CLI_MAX_OPTIONS]);
 
 /* Parses the arguments after the command name into *run, whose ctx and options exist. Returns 0, or
  * 2 with one line on stderr. */
 int cli_parse(const cli_command *command, int argc, char **argv, cli_run *run);
 
+/* Print a wrong usage of the command (NULL: of the program) on stderr, with a hint to the help;
+ * returns 2. */
 int cli_usage_error(const char *command, const char *format, ...)
-    __attribute__((format(printf, 2, 3))); /* prints the error, returns 2 */
+    __attribute__((format(printf, 2, 3)));
 
 /* Stores usage errors instead of printing them, since another process of the same command
  * prints. */
 void cli_set_quiet(void);
-const char *cli_deferred_message(void); /* the stored message; "": none */
+
+/* The stored usage error; "": none. */
+const char *cli_deferred_message(void);
 
 /* Copies a message of the library and replaces {key=value} by --key value. Owned by the caller
  * (free); NULL: out of memory. */
@@ -187,10 +191,12 @@ int session_end(cli_run *run, kn_status status);
 /* Opens the model and reads the data. The caller frees both, also after an error. */
 kn_status cli_open(cli_run *run, kn_model **model, kn_data **data);
 
-/* Runs `work` (kn_score or kn_predict) and prints the result with `report`; for a job part it
- * prints the files and the next step instead. Returns the exit code. */
+/* kn_score() or kn_predict(). */
 typedef kn_status cli_scoring(kn_ctx *ctx, const kn_model *model, kn_data *data,
                               const kn_options *options, kn_scores **scores);
+
+/* Open model and data, run `work` (kn_score() or kn_predict()), and print the result with `report`;
+ * for a job part print the files and the next step instead. Returns the exit code. */
 int cli_score(cli_run *run, cli_scoring *work,
               void (*report)(const kn_model *model, const kn_scores *scores,
                              const kn_options *options));

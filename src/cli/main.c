@@ -13,8 +13,8 @@ static const cli_command *const COMMANDS[] = {CLI_COMMANDS(ROW)};
 #undef ROW
 enum { N_COMMANDS = sizeof COMMANDS / sizeof *COMMANDS };
 
-/* If OpenBLAS does not recognise the processor it is four times slower, and only OPENBLAS_CORETYPE
- * before loading helps: sets it and restarts the program, once, unless the user has set it. */
+/* Restart the program, once, with OPENBLAS_CORETYPE set if OpenBLAS does not recognise the
+ * processor: it is four times slower then. Nothing if the user has set the variable. */
 static void restart_with_better_core(char **argv)
 {
     const char *better = kn_build_better_core();
@@ -29,6 +29,7 @@ static void restart_with_better_core(char **argv)
     unsetenv("KRONORM_RESTARTED");
 }
 
+/* The command of this name; NULL if there is none. */
 static const cli_command *find_command(const char *name)
 {
     for (int i = 0; i < N_COMMANDS; i++)
@@ -37,7 +38,7 @@ static const cli_command *find_command(const char *name)
     return NULL;
 }
 
-/* Starts MPI if needed, runs the command in a session, and finalises MPI. */
+/* Start MPI if needed, run the command in a session, and finalise MPI. Returns the exit code. */
 static int run_in_session(const cli_command *command, cli_run *run)
 {
     kn_set_threads(run->ctx, atoi(kn_options_get(run->options, "threads")));
@@ -51,7 +52,8 @@ static int run_in_session(const cli_command *command, cli_run *run)
     return code;
 }
 
-/* Parses and runs a command, or prints its help, manual page, completion or version. */
+/* Parse and run a command, or print its help, manual page, completion or version. argv: arguments
+ * after its name. Returns the exit code. */
 static int run_command(const cli_command *command, int argc, char **argv)
 {
     cli_run run = {.ctx = kn_ctx_new(),
@@ -83,7 +85,8 @@ static int run_command(const cli_command *command, int argc, char **argv)
     return code;
 }
 
-/* Flushes stdout: errors such as a full disk show only now. */
+/* Flush stdout: errors such as a full disk show only now. Returns `code`, or 1 after a message if
+ * the output was lost. */
 static int flush_stdout(int code)
 {
     bool lost = ferror(stdout) != 0;
@@ -101,7 +104,7 @@ static int flush_stdout(int code)
     return 1;
 }
 
-/* Prints the error for a word that is no command, with a suggestion; returns the exit code 2. */
+/* Print the error for a word that is no command, with a suggestion; returns the exit code 2. */
 static int unknown_command(const char *word)
 {
     kn_suggestions near = {.given = word};
@@ -112,7 +115,7 @@ static int unknown_command(const char *word)
                            kn_did_you_mean(&near, "", suggestion));
 }
 
-/* Runs the command, or prints the help, version or reference page that the first word asks for.
+/* Run the command, or print the help, version or reference page that the first word asks for.
  * Returns the exit code. */
 static int run_arguments(int argc, char **argv)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Prints text with troff escapes; `paragraph` begins each line after the first. */
+/* Print text with troff escapes; `paragraph` begins each line after the first. */
 static void print_troff(const char *text, const char *paragraph)
 {
     for (const char *p = text; *p; p++) {

@@ -29,6 +29,7 @@ static struct {
     bool begun;
 } together;
 
+/* Value of an environment variable as a number; 0 if it is unset or no number. */
 static long env_number(const char *variable)
 {
     const char *text = getenv(variable);
@@ -37,7 +38,8 @@ static long env_number(const char *variable)
     return text && end != text && !*end ? n : 0;
 }
 
-/* Number of processes of this launch, and the rank of this one; 1 and 0 without launcher. */
+/* Number of processes that mpirun or srun started, and the rank of this one; 1 and 0 without
+ * launcher. */
 static long times_started(long *rank)
 {
     *rank = 0;
@@ -51,12 +53,13 @@ static long times_started(long *rank)
     return 1;
 }
 
-/* KRONORM_COMM: NULL, "none", or a plugin. */
+/* Value of KRONORM_COMM: NULL, "none", or the path of a plugin. */
 static const char *requested_plugin(void)
 {
     return getenv("KRONORM_COMM");
 }
 
+/* True under KRONORM_COMM=none. */
 static bool is_mpi_disabled(void)
 {
     return requested_plugin() && strcmp(requested_plugin(), "none") == 0;
@@ -68,6 +71,7 @@ bool cli_mpi_is_worker(void)
     return !is_mpi_disabled() && times_started(&rank) > 1 && rank > 0;
 }
 
+/* Print an error on stderr, with options spelled as on the command line. */
 static void print_message(const char *text)
 {
     char *spelled = cli_spelled(text);
@@ -75,14 +79,15 @@ static void print_message(const char *text)
     free(spelled);
 }
 
+/* Wait for a number of milliseconds. */
 static void sleep_ms(long milliseconds)
 {
     nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * 1000000}, NULL);
 }
 
-/* Asks MPICH's launcher to abort the job, through the descriptor PMI_FD. Open MPI aborts by itself
- * if a process exits with an error, and so does Slurm with srun -K or KillOnBadExit; with MPICH the
- * other processes would wait for this one in MPI_Init. */
+/* Ask MPICH's launcher to abort the job, through the descriptor PMI_FD. Open MPI and Slurm abort by
+ * themselves if a process exits with an error; with MPICH the others would wait in MPI_Init. Must
+ * not allocate. */
 static void abort_launcher(int code)
 {
     enum { HEARD = 300 }; /* milliseconds for the launcher to forward our message */
@@ -96,10 +101,9 @@ static void abort_launcher(int code)
     }
 }
 
-/* Prints an error before MPI is initialised, and ends. Rank 0 prints at once and exits, and the
- * launcher kills the others before they print. A rank that is still alive after WHILE ms has an
- * error of its own and prints it. Slurm may leave all alive: then one process per node prints,
- * since files are the same on a node. */
+/* Print an error before MPI is initialised, and return the exit code. Rank 0 prints at once and
+ * ends the job. A rank that is still alive 2 s later has an error of its own and prints it; under
+ * Slurm one process per node does. */
 static int fail_before_mpi(const char *sentence)
 {
     enum { WHILE = 2000 };
@@ -119,7 +123,7 @@ static int fail_before_mpi(const char *sentence)
     return UNREADY;
 }
 
-/* True if other processes may wait for this one in MPI_Init. */
+/* True if other processes of this launch may wait for this one in MPI_Init. */
 static bool is_awaited(kn_ctx *ctx)
 {
     char path[PATH];
@@ -165,7 +169,8 @@ static struct {
     size_t length;
 } overdue;
 
-/* Signal handler during MPI_Init: must not allocate. */
+/* Signal handler of the watchdog during MPI_Init: prints its message and ends the process. Must not
+ * allocate. */
 static void on_overdue(int signal)
 {
     (void)signal;
@@ -175,7 +180,8 @@ static void on_overdue(int signal)
     _exit(UNREADY);
 }
 
-/* Initialises MPI under a watchdog of PATIENCE seconds, as long as Slurm's PMIx waits. */
+/* Load the plugin at path and initialise MPI, under a watchdog of PATIENCE seconds, as long as
+ * Slurm's PMIx waits. times: processes that were started. */
 static kn_status begin_mpi(kn_ctx *ctx, const char *path, long times)
 {
     enum {
@@ -198,7 +204,8 @@ static kn_status begin_mpi(kn_ctx *ctx, const char *path, long times)
     return status;
 }
 
-/* Loads and initialises the plugin. Returns -1, or the exit code after a message. */
+/* Find and initialise the MPI plugin for `times` processes. Returns -1 on success, or the exit code
+ * after a message. */
 static int load_plugin(kn_ctx *ctx, long times)
 {
     char path[PATH], sentence[PATH + 256];
@@ -227,9 +234,9 @@ static int load_plugin(kn_ctx *ctx, long times)
     return -1;
 }
 
-/* Checks that versions, commands, BLAS, threads and options are the same on all ranks, else results
- * would differ between them. The core is compared before the BLAS, whose name includes it, since
- * the user can change it. Collective. */
+/* Fail unless versions, commands, BLAS, threads and options are the same on all ranks, since
+ * results would differ. The core is compared before the BLAS, whose name includes it, since the
+ * user can change it. Collective. */
 static kn_status compare_ranks(kn_ctx *ctx, const kn_options *options, const char *command)
 {
     char threads[16];

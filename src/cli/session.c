@@ -26,6 +26,7 @@ static struct {
     kn_warnings warnings; /* with --quiet: printed at the end of a command that succeeds */
 } session;
 
+/* Signal handler: cancels the computation of the running session. */
 static void on_signal(int signal)
 {
     received = signal;
@@ -33,6 +34,7 @@ static void on_signal(int signal)
         kn_cancel(session.ctx);
 }
 
+/* Erase the progress bar, if one is on the terminal. */
 static void close_line(void)
 {
     if (session.line_open)
@@ -40,6 +42,8 @@ static void close_line(void)
     session.line_open = false;
 }
 
+/* Print a message of the library on stderr, with options spelled as on the command line; a warning
+ * names the command. */
 static void print_message(kn_log_level level, const char *message)
 {
     char *spelled = cli_spelled(message);
@@ -51,8 +55,8 @@ static void print_message(kn_log_level level, const char *message)
     free(spelled);
 }
 
-/* Log callback: details only with --verbose. With --quiet warnings are kept, since they change how
- * results are read, and nothing else. */
+/* Log callback: prints a message; details only with --verbose. With --quiet warnings are kept,
+ * since they change how results are read, and nothing else. */
 static void on_log(void *user, kn_log_level level, const char *message)
 {
     (void)user;
@@ -65,7 +69,7 @@ static void on_log(void *user, kn_log_level level, const char *message)
         print_message(level, message);
 }
 
-/* With --quiet: prints the kept warnings if there are results to read. */
+/* With --quiet: print the kept warnings if there are results to read (results), and free them. */
 static void print_kept(bool results)
 {
     for (ptrdiff_t i = 0; results && i < session.warnings.n; i++)
@@ -73,7 +77,8 @@ static void print_kept(bool results)
     kn_warnings_clear(&session.warnings);
 }
 
-/* Writes mm:ss or h:mm:ss to out; "--:--" for NaN, negative times and more than 100 hours. */
+/* Write seconds as mm:ss or h:mm:ss to out; "--:--" for NaN, negative times and more than 100
+ * hours. */
 static void format_time_left(double seconds, char *out, size_t size)
 {
     if (!(seconds >= 0 && seconds < 360000))
@@ -85,8 +90,7 @@ static void format_time_left(double seconds, char *out, size_t size)
                  (int)seconds % 60);
 }
 
-/* Progress callback of the context: a bar on a terminal, otherwise a line every ten seconds on
- * standard error. */
+/* Progress callback: prints a bar on a terminal, otherwise a line every ten seconds, on stderr. */
 static void on_progress(void *user, const kn_progress *p)
 {
     (void)user;
@@ -147,8 +151,8 @@ void session_begin(cli_run *run, const char *command)
     signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit is an error like a full disk */
 }
 
-/* Returns the exit code of the command for a status. ranks: of MPI; not all of them receive the
- * signal, but all end alike. */
+/* Exit code of the command for a status: 0, 1, 2 for wrong options, or 128 + signal. ranks: MPI
+ * ranks; not all of them receive the signal, but all end alike. */
 static int exit_code(kn_status status, int ranks)
 {
     switch (status) {
@@ -185,7 +189,7 @@ kn_status cli_open(cli_run *run, kn_model **model, kn_data **data)
     return status == KN_OK ? kn_data_read(run->ctx, run->options, data) : status;
 }
 
-/* Prints which job part was scored and the command that joins all parts. */
+/* Print which job part was scored, and the command that joins all parts. model is not used. */
 static void print_job_part(const kn_model *model, const kn_scores *s, const kn_options *options)
 {
     (void)model;
@@ -277,7 +281,7 @@ bool cli_verbose(void)
     return session.verbose;
 }
 
-/* Prints a path quoted for the shell. */
+/* Print a path on stdout, quoted for the shell if necessary. */
 static void print_quoted(const char *path)
 {
     static const char PLAIN[] =

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Prints the words of "auto=0|full=-1" without their values. */
+/* Print the words of "auto=0|full=-1" without their values, separated by `between`. */
 static void print_words(const char *words, const char *between)
 {
     for (const char *w = words; *w;) {
@@ -15,7 +15,7 @@ static void print_words(const char *words, const char *between)
     }
 }
 
-/* Prints the literal words of "COLUMN|auto|none", which are in lower case. */
+/* Print the literal words of "COLUMN|auto|none", which are those in lower case. */
 static void print_small(const char *arg)
 {
     static const char small[] = "abcdefghijklmnopqrstuvwxyz";
@@ -30,7 +30,7 @@ static void print_small(const char *arg)
     }
 }
 
-/* Prints "--noise: structured iso", and the same for the short option if there is one. */
+/* Print "--noise: structured iso", and the same for the short option if there is one. */
 static void completion_words(const cli_option *o)
 {
     const char *names[2] = {o->name, NULL};

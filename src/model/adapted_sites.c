@@ -73,18 +73,6 @@ void kn_adapted_round(const kn_design *d, ptrdiff_t c, double *low, double *high
 
 /* ---- in a model file ------------------------------------------------------------------------ */
 
-/* JSON array of n numbers, null for those that are not finite. Owned; NULL: out of memory. */
-static json_t *number_array(const double *x, ptrdiff_t n)
-{
-    json_t *list = json_array();
-    for (ptrdiff_t i = 0; i < n; i++)
-        if (json_array_append_new(list, isfinite(x[i]) ? json_real(x[i]) : json_null()) != 0) {
-            json_decref(list);
-            return NULL;
-        }
-    return list;
-}
-
 json_t *kn_adapted_to_json(const kn_adapted *a)
 {
     json_t *list = json_array();
@@ -100,8 +88,8 @@ json_t *kn_adapted_to_json(const kn_adapted *a)
                                                   kn_json_number(site->kappa), "effect",
                                                   kn_json_number(site->effect), "factor",
                                                   kn_json_number(site->factor), "low",
-                                                  number_array(a->low + s * a->C, a->C), "high",
-                                                  number_array(a->high + s * a->C, a->C)));
+                                                  kn_json_numbers(a->low + s * a->C, a->C), "high",
+                                                  kn_json_numbers(a->high + s * a->C, a->C)));
     }
     if (!failed)
         return list;
@@ -138,8 +126,8 @@ static bool read_numbers(const json_t *list, const kn_design *d, double *out)
 
 /* Read the JSON object of adapted site s into a->site[s], a->level, a->low and a->high.
  * KN_ERR_FORMAT if a number is impossible, or a level is too long or contains a NUL character. */
-static kn_status read_site(kn_ctx *ctx, const kn_st_file *f, const json_t *json, kn_adapted_for of,
-                           ptrdiff_t s, kn_adapted *a)
+static kn_status read_site(kn_ctx *ctx, const kn_st_file *f, const json_t *json,
+                           kn_adapted_for sizes, ptrdiff_t s, kn_adapted *a)
 {
     const json_t *levels = json_object_get(json, "levels");
     kn_adapted_site *site = &a->site[s];
@@ -150,8 +138,8 @@ static kn_status read_site(kn_ctx *ctx, const kn_st_file *f, const json_t *json,
     site->factor = json_number_value(json_object_get(json, "factor"));
     if (json_array_size(levels) != (size_t)a->M || site->controls < 1 || !(site->kappa >= 0) ||
         !(site->effect >= 0) || !(site->factor > 0) ||
-        !read_numbers(json_object_get(json, "low"), of.d, a->low + s * a->C) ||
-        !read_numbers(json_object_get(json, "high"), of.d, a->high + s * a->C))
+        !read_numbers(json_object_get(json, "low"), sizes.d, a->low + s * a->C) ||
+        !read_numbers(json_object_get(json, "high"), sizes.d, a->high + s * a->C))
         return kn_st_bad(ctx, f, "'adapted'");
     for (ptrdiff_t k = 0; k < a->M && status == KN_OK; k++) {
         const json_t *level = json_array_get(levels, (size_t)k);
@@ -173,7 +161,7 @@ static bool not_negative(kn_mat m)
     return true;
 }
 
-kn_status kn_adapted_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_adapted_for of,
+kn_status kn_adapted_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_adapted_for sizes,
                           kn_adapted *out)
 {
     enum { MAX_COUNT = 100000 };
@@ -183,15 +171,15 @@ kn_status kn_adapted_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_a
     *out = (kn_adapted){0};
     if (!list)
         return KN_OK;
-    if (n < 1 || n > MAX_COUNT || of.b->M == 0)
+    if (n < 1 || n > MAX_COUNT || sizes.b->M == 0)
         return kn_st_bad(ctx, f, "'adapted'");
-    KN_TRY(kn_adapted_new(ctx, n, of.b->M, 0, of.d->C, out));
-    out->T = of.T;
+    KN_TRY(kn_adapted_new(ctx, n, sizes.b->M, 0, sizes.d->C, out));
+    out->T = sizes.T;
     for (ptrdiff_t s = 0; s < n; s++)
-        KN_TRY(read_site(ctx, f, json_array_get(list, (size_t)s), of, s, out));
-    KN_TRY(kn_st_read_finite(ctx, f, "adapt_offset", of.T, n, &out->offset));
-    KN_TRY(kn_st_read_finite(ctx, f, "adapt_offset_var", of.T, n, &out->offset_var));
-    KN_TRY(kn_st_read_finite(ctx, f, "adapt_scale", of.T, n, &out->scale));
+        KN_TRY(read_site(ctx, f, json_array_get(list, (size_t)s), sizes, s, out));
+    KN_TRY(kn_st_read_finite(ctx, f, "adapt_offset", sizes.T, n, &out->offset));
+    KN_TRY(kn_st_read_finite(ctx, f, "adapt_offset_var", sizes.T, n, &out->offset_var));
+    KN_TRY(kn_st_read_finite(ctx, f, "adapt_scale", sizes.T, n, &out->scale));
     if (!not_negative(out->offset_var) || !not_negative(out->scale))
         status = kn_st_bad(ctx, f, "'adapted'");
 out:

@@ -58,9 +58,9 @@ typedef struct kn_adapted_for {
 } kn_adapted_for;
 
 /* Read and validate the adapted sites from the JSON record and the arrays of f. KN_ERR_FORMAT if
- * they disagree with the sizes in `of` or a value is impossible. A file without them gives an empty
- * out. out is owned by the caller. */
-kn_status kn_adapted_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_adapted_for of,
+ * they disagree with the sizes in `sizes` or a value is impossible. A file without them gives an
+ * empty out. out is owned by the caller. */
+kn_status kn_adapted_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_adapted_for sizes,
                           kn_adapted *out);
 
 /* Round the range *low .. *high of numeric covariate c outward to multiples of 1/20 of its training

@@ -13,6 +13,23 @@ json_t *kn_json_number(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
+json_t *kn_json_text(const char *text)
+{
+    json_t *json = text ? json_string(text) : NULL;
+    return json ? json : json_null();
+}
+
+json_t *kn_json_numbers(const double *x, ptrdiff_t n)
+{
+    json_t *list = json_array();
+    for (ptrdiff_t i = 0; i < n; i++)
+        if (json_array_append_new(list, kn_json_number(x[i])) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
 double kn_json_real(const json_t *v, double otherwise)
 {
     return json_is_number(v) ? json_number_value(v) : otherwise;
@@ -169,7 +186,7 @@ static json_t *choice_to_json(const kn_noise_choice *c)
 
 /* The comparison of structured and whitened noise from its JSON object; tried = false if j is no
  * object. */
-static kn_noise_choice choice_of(json_t *j)
+static kn_noise_choice choice_from_json(json_t *j)
 {
     return (kn_noise_choice){json_is_object(j), kn_json_value(j, "structured", NAN),
                              kn_json_value(j, "whitened", NAN), kn_json_value(j, "gain", NAN),
@@ -301,7 +318,7 @@ static kn_status read_curve(kn_ctx *ctx, const char *file, json_t *json, kn_fit_
 
 /* A cross-validation summary from its JSON object; absent numbers are NaN, and without an object
  * folds is 0. */
-static kn_cv_summary cv_of(json_t *j)
+static kn_cv_summary cv_from_json(json_t *j)
 {
     return (kn_cv_summary){(int)json_integer_value(json_object_get(j, "folds")),
                            kn_json_value(j, "z2", NAN),
@@ -320,11 +337,11 @@ kn_status kn_info_from_json(kn_ctx *ctx, const char *file, json_t *json, kn_fit_
     info->method = kn_method_of(info->method->name, info->noise);
     KN_TRY(read_theta(ctx, file, json, info));
     KN_TRY(read_curve(ctx, file, json, info));
-    info->cv = cv_of(json_object_get(json, "cv"));
-    info->loo = cv_of(json_object_get(json, "loo"));
+    info->cv = cv_from_json(json_object_get(json, "cv"));
+    info->loo = cv_from_json(json_object_get(json, "loo"));
     info->rank_residual = json_number_value(json_object_get(json, "rank_residual"));
     info->basis_residual = json_number_value(json_object_get(json, "basis_residual"));
-    info->noise_choice = choice_of(json_object_get(json, "noise_choice"));
+    info->noise_choice = choice_from_json(json_object_get(json, "noise_choice"));
     const char *basis = json_string_value(json_object_get(json, "basis"));
     snprintf(info->basis, sizeof info->basis, "%s", basis ? basis : "");
     json_int_t columns = json_integer_value(json_object_get(json, "basis_columns"));

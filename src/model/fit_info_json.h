@@ -26,6 +26,12 @@ const char *kn_info_text(const kn_fit_info *info, const char *name);
 /* x as a new JSON number, or JSON null if x is not finite. */
 json_t *kn_json_number(double x);
 
+/* text as a new JSON string; JSON null if it is NULL or not UTF-8, as a path may be. */
+json_t *kn_json_text(const char *text);
+
+/* x (n numbers) as a new JSON array, null for those that are not finite. NULL: out of memory. */
+json_t *kn_json_numbers(const double *x, ptrdiff_t n);
+
 /* The number that v holds; `otherwise` if v is NULL or not a number. */
 double kn_json_real(const json_t *v, double otherwise);
 

@@ -74,18 +74,18 @@ static void visit_levels(const kn_model *m, visit call, void *self)
 
 /* Visitor for visit_levels(): adds one value to "share_by_level" or "correlation" of the JSON
  * record `self`. */
-static void to_json(void *self, const char *column, const char *level, double value)
+static void add_value_to_json(void *self, const char *column, const char *level, double value)
 {
     json_t *record = self, *all = json_object_get(record, level ? "share_by_level" : "correlation");
-    json_t *to = all;
+    json_t *target = all;
     if (level) {
-        to = json_object_get(all, column);
-        if (!to) {
-            to = json_object();
-            json_object_set_new(all, column, to);
+        target = json_object_get(all, column);
+        if (!target) {
+            target = json_object();
+            json_object_set_new(all, column, target);
         }
     }
-    json_object_set_new(to, level ? level : column, kn_json_number(value));
+    json_object_set_new(target, level ? level : column, kn_json_number(value));
 }
 
 json_t *kn_missing_record_to_json(const kn_model *m)
@@ -103,7 +103,7 @@ json_t *kn_missing_record_to_json(const kn_model *m)
                   "rounds", r->rounds, "P_fill", (json_int_t)r->components, "rms_change",
                   kn_json_number(r->rms_change), "share_by_level", "correlation");
     if (j)
-        visit_levels(m, to_json, j);
+        visit_levels(m, add_value_to_json, j);
     return j;
 }
 
@@ -118,8 +118,8 @@ static bool read_count(const json_t *json, const char *key, ptrdiff_t *out)
 
 /* Read the counts and proportions of the missing cells from JSON; all are 0 without JSON.
  * KN_ERR_FORMAT if a count is absent or impossible. */
-static kn_status from_json(kn_ctx *ctx, const char *file, const json_t *json,
-                           kn_missing_record *out)
+static kn_status read_counts(kn_ctx *ctx, const char *file, const json_t *json,
+                             kn_missing_record *out)
 {
     ptrdiff_t rounds;
     *out = (kn_missing_record){0};
@@ -148,7 +148,7 @@ kn_status kn_missing_record_read(kn_ctx *ctx, const kn_st_file *f, const json_t 
     int64_t *values = NULL;
     void *memory;
     const kn_st_tensor *empty = kn_st_find(f, "empty_level");
-    KN_TRY(from_json(ctx, kn_st_name(f), json_object_get(record, "missing"), &m->info.missing));
+    KN_TRY(read_counts(ctx, kn_st_name(f), json_object_get(record, "missing"), &m->info.missing));
     if (kn_st_find(f, "y_values")) {
         KN_TRY(kn_st_read_i64(ctx, f, "y_values", m->y.n_kept, &values, NULL));
         KN_TRY(kn_alloc_i(ctx, m->y.n_kept, &m->y.n));

@@ -87,7 +87,7 @@ typedef struct looking {
     kn_view found;
 } looking;
 
-/* Keep a view of the array (rows x cols) if its name is the one that is looked for. */
+/* Keep a view of the array (rows x cols) if its name is the one that kn_model_array() looks for. */
 static void visit_array(kn_arrays *a, const char *name, const double *data, ptrdiff_t rows,
                         ptrdiff_t cols)
 {
@@ -96,16 +96,16 @@ static void visit_array(kn_arrays *a, const char *name, const double *data, ptrd
         l->found = kn_view_cols(data, rows, cols);
 }
 
-/* Visitor of kn_method.arrays: offers an array of n doubles to visit_array(). */
-static kn_status see_doubles(kn_arrays *a, const char *name, ptrdiff_t n, kn_values which,
-                             double **data)
+/* Array visitor of a method: keeps a view of its n doubles if they have the wanted name. */
+static kn_status visit_doubles(kn_arrays *a, const char *name, ptrdiff_t n, kn_values which,
+                               double **data)
 {
     (void)which;
     visit_array(a, name, *data, n, 1);
     return KN_OK;
 }
 
-/* Visitor of kn_method.arrays: offers a rows x cols matrix to visit_array(). */
+/* Array visitor of a method: keeps a view of its rows x cols matrix if it has the wanted name. */
 static kn_status visit_mat(kn_arrays *a, const char *name, ptrdiff_t rows, ptrdiff_t cols,
                            kn_mat *mat)
 {
@@ -113,16 +113,16 @@ static kn_status visit_mat(kn_arrays *a, const char *name, ptrdiff_t rows, ptrdi
     return KN_OK;
 }
 
-/* Visitor of kn_method.arrays: ignores index arrays, since a view holds doubles only. */
-static kn_status see_indices(kn_arrays *a, const char *name, ptrdiff_t *n, ptrdiff_t **index)
+/* Array visitor of a method: ignores index arrays, since a view holds doubles only. */
+static kn_status visit_indices(kn_arrays *a, const char *name, ptrdiff_t *n, ptrdiff_t **index)
 {
     (void)a, (void)name, (void)n, (void)index; /* views hold doubles only */
     return KN_OK;
 }
 
-/* Visitor of kn_method.arrays: offers an array that is computed on reading (n doubles) to
- * visit_array(). */
-static kn_status see_derived(kn_arrays *a, const char *name, ptrdiff_t n, double **data)
+/* Array visitor of a method: keeps a view of n doubles that are computed on reading if they have
+ * the wanted name. */
+static kn_status visit_derived(kn_arrays *a, const char *name, ptrdiff_t n, double **data)
 {
     visit_array(a, name, *data, n, 1);
     return KN_OK;
@@ -135,11 +135,11 @@ kn_view kn_model_array(const kn_model *model, const char *name)
         return r->z ? kn_view_rows_f32(r->z, r->n, model->y.n_kept) : kn_view_rows_f32(NULL, 0, 0);
     kn_gp gp = model->gp;
     const kn_scaling *y = &model->y;
-    looking l = {.a = {.doubles = see_doubles,
+    looking l = {.a = {.doubles = visit_doubles,
                        .mat = visit_mat,
                        .mat_f32 = visit_mat,
-                       .indices = see_indices,
-                       .derived = see_derived},
+                       .indices = visit_indices,
+                       .derived = visit_derived},
                  .name = name,
                  .found = kn_view_cols(NULL, 0, 0)};
     visit_array(&l.a, "X", gp.latent.X.data, gp.N, gp.F);
@@ -254,8 +254,8 @@ ptrdiff_t kn_kept_from(const kn_scaling *s, ptrdiff_t j)
 /* Predict the w responses in use from k on, which are consecutive in the caller's numbering too,
  * and convert them to original units. mean and variance (N* x count, or none) begin at response
  * `first`; only the w columns are written. */
-static kn_status in_place(kn_ctx *ctx, const kn_maps *maps, ptrdiff_t k, ptrdiff_t first,
-                          ptrdiff_t w, kn_mat mean, kn_mat variance)
+static kn_status predict_in_place(kn_ctx *ctx, const kn_maps *maps, ptrdiff_t k, ptrdiff_t first,
+                                  ptrdiff_t w, kn_mat mean, kn_mat variance)
 {
     const kn_scaling *s = &maps->model->y;
     ptrdiff_t at = s->kept[k] - first;
@@ -290,7 +290,7 @@ kn_status kn_model_maps_block(kn_ctx *ctx, const kn_maps *maps, ptrdiff_t first,
             w++;
         kn_status status = kn_check_cancel(ctx);
         if (status == KN_OK)
-            status = in_place(ctx, maps, k, first, w, mean, variance);
+            status = predict_in_place(ctx, maps, k, first, w, mean, variance);
         if (status != KN_OK)
             return status;
     }

@@ -81,15 +81,6 @@ void kn_bytes_free(void *bytes)
     kn_free(bytes);
 }
 
-/* x (n numbers) as a new JSON array; null for numbers that are not finite. */
-static json_t *column_json(const double *x, ptrdiff_t n)
-{
-    json_t *a = json_array();
-    for (ptrdiff_t i = 0; i < n; i++)
-        json_array_append_new(a, kn_json_number(x[i]));
-    return a;
-}
-
 /* Hyperparameters of a model with structured noise as a new JSON object: terms and their weights,
  * length scale, c, d and gamma of each component, and rho (NaN unless there are two terms). */
 static json_t *theta_json(const kn_model *m)
@@ -105,9 +96,9 @@ static json_t *theta_json(const kn_model *m)
     return json_pack("{s:o s:o s:o s:o s:o s:o s:o s:o s:o}", "terms", terms, "weights",
                      kn_weights_json(&m->gp), "rho", kn_json_number(m->info.rho), "length",
                      kn_json_number(length), "length_units",
-                     *units ? json_string(units) : json_null(), "c", column_json(l->c, m->gp.P),
-                     "d", column_json(l->d, m->gp.P), "gamma",
-                     l->gamma ? column_json(l->gamma, m->gp.P) : json_null(), "slope_mean",
+                     *units ? json_string(units) : json_null(), "c", kn_json_numbers(l->c, m->gp.P),
+                     "d", kn_json_numbers(l->d, m->gp.P), "gamma",
+                     l->gamma ? kn_json_numbers(l->gamma, m->gp.P) : json_null(), "slope_mean",
                      kn_json_number(kn_mean_slope(m)));
 }
 
@@ -120,7 +111,7 @@ static json_t *calibration_json(const kn_calibration_transform *l)
     json_object_del(calibration, "shape");
     json_object_del(calibration, "sites");
     if (l->S > 0)
-        json_object_set_new(calibration, "batch", column_json(l->batch, l->S));
+        json_object_set_new(calibration, "batch", kn_json_numbers(l->batch, l->S));
     return calibration;
 }
 
@@ -169,7 +160,7 @@ static json_t *space_json(const kn_space *s)
         return json_pack("{s:s}", "kind", "table");
     json_t *affine = kn_geometry_is_placed(g) ? json_array() : json_null();
     for (int i = 0; i < 4 && json_is_array(affine); i++)
-        json_array_append_new(affine, column_json(g->affine[i], 4));
+        json_array_append_new(affine, kn_json_numbers(g->affine[i], 4));
     json_t *j = json_pack("{s:s s:o s:o s:i}", "kind", "image", "shape", shape_json(g), "affine",
                           affine, "parts", s->parts);
     json_t *shapes = s->parts > 1 ? json_array() : NULL;

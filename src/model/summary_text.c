@@ -279,7 +279,7 @@ static void add_sites(text *t, const kn_model *m)
 
 /* Append the mean shrinkage factor, and the result of the test whether adjacent rows of the
  * training table resemble each other. */
-static void add_judgement(text *t, const kn_model *m)
+static void add_diagnostics(text *t, const kn_model *m)
 {
     const kn_resemblance *n = &m->reference.neighbours;
     if (m->gp.slope)
@@ -434,7 +434,7 @@ kn_status kn_model_words(kn_ctx *ctx, const kn_model *m, char **out)
     add_covariates(&t, m);
     add_names(&t, m);
     add_sites(&t, m);
-    add_judgement(&t, m);
+    add_diagnostics(&t, m);
     add_calibration(&t, m);
     add_reference(&t, m);
     add_change(&t, m);

@@ -207,6 +207,22 @@ kn_status kn_alloc_i(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t **out)
     return status;
 }
 
+kn_status kn_alloc_int(kn_ctx *ctx, ptrdiff_t n, int **out)
+{
+    void *p;
+    kn_status status = kn_alloc(ctx, n, sizeof(int), &p);
+    *out = p;
+    return status;
+}
+
+kn_status kn_alloc_bool(kn_ctx *ctx, ptrdiff_t n, bool **out)
+{
+    void *p;
+    kn_status status = kn_alloc(ctx, n, sizeof(bool), &p);
+    *out = p;
+    return status;
+}
+
 /* ---- growable arrays ------------------------------------------------------------------------- */
 
 kn_status kn_grow(kn_ctx *ctx, ptrdiff_t need, size_t element, void **array, ptrdiff_t *capacity)

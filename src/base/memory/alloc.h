@@ -25,6 +25,12 @@ kn_status kn_alloc_f(kn_ctx *ctx, ptrdiff_t n, float **out);
 /* Allocates *out, n ptrdiff_t of value 0, by kn_alloc. */
 kn_status kn_alloc_i(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t **out);
 
+/* Allocates *out, n ints of value 0, by kn_alloc. */
+kn_status kn_alloc_int(kn_ctx *ctx, ptrdiff_t n, int **out);
+
+/* Allocates *out, n bools of value false, by kn_alloc. */
+kn_status kn_alloc_bool(kn_ctx *ctx, ptrdiff_t n, bool **out);
+
 /* Returns the bytes that kn_alloc takes for an array of `bytes` bytes: a header of 64 bytes, and
  * the array rounded up to a multiple of 64. */
 double kn_alloc_bytes(double bytes);

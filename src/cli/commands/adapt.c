@@ -3,6 +3,7 @@
 
 #include "cli/internal.h"
 
+/* Print the path of the adapted model, its new sites, and the command for scoring. */
 static void print_result(kn_ctx *ctx, const kn_model *adapted, const kn_options *options)
 {
     const char *output = kn_options_get(options, "output");
@@ -11,7 +12,7 @@ static void print_result(kn_ctx *ctx, const kn_model *adapted, const kn_options 
     cli_print_score(output, options);
 }
 
-/* Reads model and data, adapts, prints the summary. Returns the exit code. */
+/* Read model and data, adapt, and print the summary. Returns the exit code. */
 static int run_adapt(cli_run *run)
 {
     kn_model *model = NULL, *adapted = NULL;

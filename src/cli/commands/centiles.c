@@ -6,8 +6,7 @@
 
 enum { BY_MODEL = 1 }; /* kn_centiles_info.bands */
 
-/* Prints the summary of kronorm centiles to standard output; `--verbose` adds the number of
- * files. */
+/* Print the summary of kronorm centiles; --verbose adds the number of files. */
 static void print_result(const kn_model *m, const kn_centiles_info *i, const kn_options *options)
 {
     printf("Computed %td centile%s of %td %s at %td values of %s, %td curve%s each: %s\n",
@@ -25,7 +24,7 @@ static void print_result(const kn_model *m, const kn_centiles_info *i, const kn_
         printf("  Files             %td\n", i->files);
 }
 
-/* Reads the model, computes the centiles, prints the summary. Returns the exit code. */
+/* Read the model, compute the centiles, and print the summary. Returns the exit code. */
 static int run_centiles(cli_run *run)
 {
     kn_model *model = NULL;

@@ -6,7 +6,8 @@
 #include "cli/internal.h"
 #include "stats/flag.h"
 
-/* "participants" if each has one pair of visits. */
+/* What n pairs are called: "participants" if each participant has one pair of visits, else "pairs
+ * of visits". */
 static const char *name_pairs(const kn_change_info *i, ptrdiff_t n)
 {
     if (i->pairs == i->participants)
@@ -14,8 +15,8 @@ static const char *name_pairs(const kn_change_info *i, ptrdiff_t n)
     return n == 1 ? "pair of visits" : "pairs of visits";
 }
 
-/* Prints the summary of kronorm change: pairs, reference sample, flagged pairs, and the command for
- * a page. */
+/* Print the summary of kronorm change: pairs, reference sample, flagged pairs, and the command for
+ * a report. */
 static void print_result(const kn_change_info *i, const kn_options *options)
 {
     printf("Compared %td pair%s of visits of %td participant%s", i->pairs, kn_plural(i->pairs),
@@ -44,7 +45,7 @@ static void print_result(const kn_change_info *i, const kn_options *options)
     cli_print_page(kn_options_get(options, "model"), kn_options_get(options, "output"));
 }
 
-/* Reads model and visits, scores the change, prints the summary. Returns the exit code. */
+/* Read model and visits, score the change, and print the summary. Returns the exit code. */
 static int run_change(cli_run *run)
 {
     kn_model *model = NULL;

@@ -8,7 +8,8 @@
 #include "cli/internal.h"
 #include "commands/common/mpi_rules.h"
 
-/* What the levels of --leave-out are called: "sites", "levels of centre". */
+/* What n levels of the column of --leave-out are called: "sites", "levels of centre". A static
+ * text. */
 static const char *name_levels(const char *column, ptrdiff_t n)
 {
     static char name[128];
@@ -19,7 +20,7 @@ static const char *name_levels(const char *column, ptrdiff_t n)
     return name;
 }
 
-/* Prints the summary of kronorm cv; with --split only the sizes of both halves, since nothing is
+/* Print the summary of kronorm cv; with --split only the sizes of both halves, since nothing is
  * scored. */
 static void print_result(const kn_cv_info *i, const kn_options *options)
 {
@@ -61,7 +62,7 @@ typedef struct cv_job {
     kn_cv_info info;
 } cv_job;
 
-/* cv_job as void *, for kn_comm_on_root. */
+/* Read the data and cross-validate a cv_job (self), for kn_comm_on_root(). */
 static kn_status read_and_validate(void *self)
 {
     cv_job *b = self;
@@ -69,7 +70,7 @@ static kn_status read_and_validate(void *self)
     return status == KN_OK ? kn_cv(b->run->ctx, b->data, b->run->options, &b->info) : status;
 }
 
-/* Runs cv on all ranks or on root, as kn_fit_is_distributed decides; root prints the summary.
+/* Run cv on all ranks or on root, as kn_fit_is_distributed() decides; root prints the summary.
  * Returns the exit code. Collective. */
 static int run_cv(cli_run *run)
 {

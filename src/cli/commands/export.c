@@ -5,7 +5,7 @@
 
 #include "cli/internal.h"
 
-/* Prints how far predictions of the exported model are from those of the original, in SD of each
+/* Print how far predictions of the exported model are from those of the original, in SD of each
  * response. */
 static void print_result(const kn_export_info *i, const kn_options *options, const kn_model *model)
 {
@@ -33,7 +33,7 @@ static void print_result(const kn_export_info *i, const kn_options *options, con
            i->mean_beyond, i->sd_beyond);
 }
 
-/* Reads the model, exports it, prints the comparison. Returns the exit code. */
+/* Read the model, export it, and print the comparison. Returns the exit code. */
 static int run_export(cli_run *run)
 {
     kn_model *model = NULL;

@@ -8,7 +8,7 @@
 #include "commands/common/mpi_rules.h"
 #include "stats/flag.h"
 
-/* Details of the search and of the reference sample, for --verbose. */
+/* Print details of the search and of the reference sample, for --verbose. */
 static void report_details(kn_ctx *ctx, const kn_model *m)
 {
 #define NUMBER(name) kn_model_number(m, name)
@@ -23,8 +23,7 @@ static void report_details(kn_ctx *ctx, const kn_model *m)
            NUMBER("seconds.basis"), NUMBER("seconds.fit"), NUMBER("seconds.reference"));
 }
 
-/* Prints the summary of kronorm fit, numbers of the model by their public names, and the command
- * for scoring. */
+/* Print the summary of kronorm fit, and the command for scoring. */
 static void print_result(kn_ctx *ctx, const kn_model *m, const kn_options *options)
 {
     const char *output = kn_options_get(options, "output");
@@ -67,7 +66,7 @@ typedef struct fit_job {
     kn_model *model;
 } fit_job;
 
-/* fit_job as void *, for kn_comm_on_root. */
+/* Read the data and fit the model of a fit_job (self), for kn_comm_on_root(). */
 static kn_status read_and_fit(void *self)
 {
     fit_job *b = self;
@@ -75,7 +74,8 @@ static kn_status read_and_fit(void *self)
     return status == KN_OK ? kn_fit(b->run->ctx, b->data, b->run->options, &b->model) : status;
 }
 
-/* On several MPI ranks only root prints (run->another). */
+/* Fit on all MPI ranks, or on root alone, as kn_fit_is_distributed() decides; only root prints.
+ * Returns the exit code. Collective. */
 static int run_fit(cli_run *run)
 {
     fit_job b = {.run = run};

@@ -8,6 +8,7 @@
 #include "base/context.h"
 #include "cli/internal.h"
 
+/* Print version, BLAS, processor type and threads, with a hint if a better type is known. */
 static void print_build(const kn_ctx *ctx)
 {
     const char *better = kn_build_better_core();
@@ -16,14 +17,14 @@ static void print_build(const kn_ctx *ctx)
            better ? better : "", better ? ")" : "", kn_threads(ctx));
 }
 
-/* Entry i of a numeric array of the model. */
+/* Entry i of a numeric array of the model, which must exist. */
 static double array_entry(const kn_model *m, const char *name, int i)
 {
     kn_view v = kn_model_array(m, name);
     return ((const double *)v.data)[i * v.row_stride];
 }
 
-/* True if the option applies to the method of the model. */
+/* True if the option of fit applies to the method of the model. */
 static bool has_option(kn_ctx *ctx, const kn_model *m, const char *key)
 {
     kn_option_info i = {.size = sizeof i};
@@ -36,8 +37,8 @@ static bool has_option(kn_ctx *ctx, const kn_model *m, const char *key)
     return true;
 }
 
-/* Prints hyperparameters with their gradients, cross-validation, and the loss curve over component
- * counts. */
+/* Print hyperparameters with their gradients, cross-validation, and the loss curve over the number
+ * of components. */
 static void print_search(const kn_model *m, bool components)
 {
     int n_theta = (int)kn_model_number(m, "n_theta"), n_curve = (int)kn_model_number(m, "n_curve");
@@ -65,7 +66,7 @@ static void print_search(const kn_model *m, bool components)
     }
 }
 
-/* Prints method, sizes, likelihood and search of a model; lines that its method does not have are
+/* Print method, sizes, likelihood and search of a model; lines that its method does not have are
  * left out. */
 static void print_model(kn_ctx *ctx, const char *path, const kn_model *m)
 {
@@ -95,7 +96,7 @@ static void print_model(kn_ctx *ctx, const char *path, const kn_model *m)
     print_search(m, has_option(ctx, m, "components"));
 }
 
-/* Prints the model description, indented. */
+/* Print the description of the model, indented; text is overwritten. */
 static void print_words(char *text)
 {
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
@@ -106,8 +107,7 @@ static void print_words(char *text)
     }
 }
 
-/* Prints a model as text or, with --json, as JSON, or with --build the build. Returns the exit
- * code. */
+/* Print a model as text or, with --json, as JSON; with --build the build. Returns the exit code. */
 static int run_info(cli_run *run)
 {
     kn_model *model = NULL;

@@ -5,7 +5,7 @@
 
 #include "cli/internal.h"
 
-/* Prints the summary of kronorm overlap; with two groups the number of responses that differ. */
+/* Print the summary of kronorm overlap; with two groups the number of responses that differ. */
 static void print_result(const kn_overlap_info *i, const kn_options *options)
 {
     static const char *const sign[] = {"low: ", "high:"};
@@ -24,7 +24,7 @@ static void print_result(const kn_overlap_info *i, const kn_options *options)
         printf("  Files     %td\n", i->files);
 }
 
-/* Computes the overlap maps and prints the summary. Returns the exit code. */
+/* Compute the overlap maps, and print the summary. Returns the exit code. */
 static int run_overlap(cli_run *run)
 {
     kn_overlap_info info = {.size = sizeof info};

@@ -4,7 +4,7 @@
 
 #include "cli/internal.h"
 
-/* Prints the summary of kronorm predict. */
+/* Print the summary of kronorm predict. */
 static void print_result(const kn_model *m, const kn_scores *s, const kn_options *options)
 {
     printf("Predicted %td participant%s, %td %s: %s\n", kn_scores_n_participants(s),

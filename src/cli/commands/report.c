@@ -6,7 +6,7 @@
 
 #include "cli/internal.h"
 
-/* Prints what was written: the page with its size and number of warnings, and the folder of
+/* Print what was written: the page with its size and number of warnings, and the folder of
  * figures. */
 static void print_result(const kn_report_info *i, const kn_options *options)
 {
@@ -28,7 +28,8 @@ static void print_result(const kn_report_info *i, const kn_options *options)
         printf("Figures: %s (%td file%s)\n", figures, i->figures, kn_plural(i->figures));
 }
 
-/* Opens the first argument: a model file, or a folder of cv, which has no single model. */
+/* Open the first argument: a model file, or a folder of cv, which has no single model and is stored
+ * as the option `scored`. */
 static kn_status open_first(cli_run *run, kn_model **model)
 {
     struct stat what;
@@ -38,7 +39,7 @@ static kn_status open_first(cli_run *run, kn_model **model)
     return kn_model_open(run->ctx, first, model);
 }
 
-/* Computes the report and writes page, figures or, with --json, the numbers. Returns the exit
+/* Compute the report, and write page, figures or, with --json, the numbers. Returns the exit
  * code. */
 static int run_report(cli_run *run)
 {

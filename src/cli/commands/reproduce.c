@@ -4,7 +4,7 @@
 #include "cli/internal.h"
 #include "paper/reproduce.h"
 
-/* Runs the paper's experiment and prints where its results are. Returns the exit code. */
+/* Run the paper's experiment, and print where its results are. Returns the exit code. */
 static int run_reproduce(cli_run *run)
 {
     kn_reproduced result;

@@ -8,7 +8,8 @@
 #include "cli/internal.h"
 #include "stats/flag.h"
 
-/* AUC of the two statistics that flag participants; with --verbose of all. */
+/* Print the AUC of the two statistics that flag participants, with --verbose of all, for the cases
+ * against others. */
 static void report_auc(const kn_scores *s, const char *cases)
 {
     static const struct {
@@ -48,8 +49,8 @@ typedef struct counts {
     double found[2], of[2], expected; /* expected among the others; NaN: unknown */
 } counts;
 
-/* Prints one row "flagged / participants" of the table, cases first; nothing if a count is
- * unknown. */
+/* Print one row "flagged / participants" of the table, cases first in a column of `width`; nothing
+ * if a count is unknown. */
 static void print_row(const char *what, const counts *c, const char *cases, int width)
 {
     char cell[48];
@@ -66,8 +67,8 @@ static void print_row(const char *what, const counts *c, const char *cases, int 
         printf(" %10s\n", "-");
 }
 
-/* Table of unusual participants: rows are statistics, columns the cases, the others, and the number
- * expected among as many healthy participants as the others. */
+/* Print the table of unusual participants: rows are statistics; columns are the cases, the others,
+ * and the number expected among as many healthy participants as the others. */
 static void report_flagged(const kn_model *m, const kn_scores *s, const char *cases)
 {
 #define OF(name) kn_scores_number(s, "abnormality." name)
@@ -103,8 +104,8 @@ static void report_flagged(const kn_model *m, const kn_scores *s, const char *ca
     putchar('\n');
 }
 
-/* Prints the summary of kronorm score: calibration, accuracy, flagged participants, AUC, and the
- * command for a page. */
+/* Print the summary of kronorm score: calibration, accuracy, flagged participants, AUC, and the
+ * command for a report. */
 static void print_result(const kn_model *m, const kn_scores *s, const kn_options *options)
 {
     const char *cases = kn_options_get(options, "cases");

@@ -6,13 +6,14 @@
 #include "cli/internal.h"
 #include "cohort/simulate.h"
 
+/* True if the option has a value other than 0. */
 static bool is_given(const cli_run *run, const char *key)
 {
     const char *text = kn_options_get(run->options, key);
     return text && strcmp(text, "0") != 0;
 }
 
-/* Prints which files the simulated study consists of, and what they are for. */
+/* Print which files the simulated study consists of, and what they are for. */
 static void print_result(const cli_run *run)
 {
     const char *output = kn_options_get(run->options, "output");
@@ -32,7 +33,7 @@ static void print_result(const cli_run *run)
                "regions\n");
 }
 
-/* Simulates the data and prints the file names. Returns the exit code. */
+/* Simulate the data, and print the file names. Returns the exit code. */
 static int run_simulate(cli_run *run)
 {
     kn_status status = kn_simulate(run->ctx, run->options);

@@ -33,7 +33,8 @@
 enum { PATH = 4096, TABULATED = 100000 };
 static const char ENDING[] = ".safetensors", TABLE[] = ".adapt.tsv";
 
-/* Path of the table: model.safetensors -> model.adapt.tsv. */
+/* Path of the table beside the adapted model: model.safetensors -> model.adapt.tsv. KN_ERR_IO if it
+ * is too long. */
 static kn_status table_path(kn_ctx *ctx, const char *model, char out[PATH])
 {
     size_t n = strlen(model), end = sizeof ENDING - 1;
@@ -44,7 +45,8 @@ static kn_status table_path(kn_ctx *ctx, const char *model, char out[PATH])
                : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", model);
 }
 
-/* Checks before the computation that {output} and its table can be written and are not inputs. */
+/* Check before the computation that {output} and its table can be written and are not input
+ * files. */
 static kn_status check_outputs(kn_ctx *ctx, const kn_settings *s, const kn_data *controls)
 {
     char path[PATH];
@@ -62,7 +64,8 @@ out:
     return status;
 }
 
-/* Writes the rows of one site, one per response. */
+/* Write the table rows of one adapted site (index among all of the model), one per response, in
+ * original units. */
 static kn_status write_rows(kn_ctx *ctx, kn_table_writer *w, const kn_model *m, ptrdiff_t site,
                             const kn_site_adapted *a)
 {
@@ -87,8 +90,8 @@ out:
     return status;
 }
 
-/* Writes adapt.tsv: per site and response the raw and the shrunken offset, its SD and the noise
- * factor. */
+/* Write adapt.tsv for the last n sites of the model: per site and response the raw and the shrunken
+ * offset, its SD and the noise factor. made: their n estimates. */
 static kn_status write_table(kn_ctx *ctx, const char *path, const kn_write_options *wo,
                              const kn_model *m, const kn_site_adapted *made, ptrdiff_t n)
 {
@@ -109,8 +112,8 @@ out:
     return status;
 }
 
-/* Writes table and model. made: estimates of the last n sites of the model. Above TABULATED rows
- * the table is omitted. */
+/* Write table and model together; on failure neither is left. made: estimates of the last n sites
+ * of the model. Above TABULATED rows the table is omitted. */
 static kn_status write_outputs(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
                                const kn_site_adapted *made, ptrdiff_t n)
 {
@@ -175,7 +178,7 @@ static void work_clear(work *w)
 
 /* ---- checks ---- */
 
-/* The model must have an encoding, a batch effect and a site prior. */
+/* KN_ERR_DATA unless the model has an encoding of covariates, a batch effect and a site prior. */
 static kn_status check_model(kn_ctx *ctx, const kn_model *m, const kn_settings *s)
 {
     const char *name = s->model ? s->model : "the model";
@@ -195,7 +198,7 @@ static kn_status check_model(kn_ctx *ctx, const kn_model *m, const kn_settings *
     return KN_OK;
 }
 
-/* Do participants a and b have the same level in every batch column? */
+/* True if participants a and b have the same level in every batch column. */
 static bool same_site(const work *w, ptrdiff_t a, ptrdiff_t b)
 {
     ptrdiff_t M = w->model->batch.M;
@@ -205,12 +208,14 @@ static bool same_site(const work *w, ptrdiff_t a, ptrdiff_t b)
     return true;
 }
 
+/* True if participant i is at a training site or at an adapted site. */
 static bool is_known(const work *w, ptrdiff_t i)
 {
     return w->from.site[i] >= 0 || w->from.adapted[i] >= 0;
 }
 
-/* KN_ERR_DATA if a control is at a training site or an already adapted site. */
+/* KN_ERR_DATA if a control is at a training site or an already adapted site; the message names
+ * these sites. */
 static kn_status check_known(kn_ctx *ctx, const work *w)
 {
     ptrdiff_t known = 0, M = w->model->batch.M;
@@ -240,7 +245,8 @@ static kn_status check_known(kn_ctx *ctx, const work *w)
 
 /* ---- sites ---- */
 
-/* Reads the site levels of all controls; none may be missing. */
+/* Read the site levels of all controls into w->level (n x M texts). KN_ERR_DATA if one is
+ * missing. */
 static kn_status read_levels(kn_ctx *ctx, work *w)
 {
     kn_status status = KN_OK;
@@ -266,7 +272,8 @@ out:
     return status;
 }
 
-/* Numbers the new sites and lists their controls. */
+/* Number the new sites in order of first occurrence, list the controls of each, and allocate their
+ * estimates. */
 static kn_status find_sites(kn_ctx *ctx, work *w)
 {
     kn_status status;
@@ -298,14 +305,14 @@ out:
 
 /* ---- residuals ---- */
 
-/* Do all controls of site s have one value of response j (three or more of them)? 0 is one only of
- * a response that is not 0 in many training participants: of lesions it is healthy. y: standardised
- * units. */
+/* True if three or more controls of site s have a value of response j and all values are equal. The
+ * value 0 counts only if it is unusual in the training sample: no lesion is healthy. y:
+ * standardised values of all controls. */
 static bool is_broken(const work *w, ptrdiff_t s, ptrdiff_t j, const double *y)
 {
     enum { CONTROLS = 3 };
     static const double ROUNDING = 1e-9;
-    const kn_scaling *of = &w->model->y;
+    const kn_scaling *scaling = &w->model->y;
     double first = NAN;
     ptrdiff_t n = 0;
     for (ptrdiff_t i = 0; i < w->count[s]; i++) {
@@ -316,19 +323,20 @@ static bool is_broken(const work *w, ptrdiff_t s, ptrdiff_t j, const double *y)
         if (value != first)
             return false;
     }
-    double original = of->mean[j] + of->sd[j] * first;
-    bool zero = fabs(original) <= ROUNDING * fabs(of->mean[j]);
-    return n >= CONTROLS && (!zero || fabs(of->mean0[j]) > of->sd0[j]);
+    double original = scaling->mean[j] + scaling->sd[j] * first;
+    bool zero = fabs(original) <= ROUNDING * fabs(scaling->mean[j]);
+    return n >= CONTROLS && (!zero || fabs(scaling->mean0[j]) > scaling->sd0[j]);
 }
 
-/* Residuals r = y - mean, and scaled r exp(-eta/2). */
-static void take_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
+/* Worker: for responses from .. end - 1 of the block, computes the residuals r = y - mean and
+ * scaled r exp(-eta/2), and adds them to the estimates of each new site. */
+static void add_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t end)
 {
     const work *w = self;
     const kn_block *b = w->b;
     ptrdiff_t n = w->participants.n;
     double *r = kn_col(w->work, worker), *scaled = r + n;
-    for (ptrdiff_t j = from; j < to; j++) {
+    for (ptrdiff_t j = from; j < end; j++) {
         const double *y = kn_col(b->y, j), *mean = kn_col(b->mean, j);
         kn_calibration_factor(w->D,
                               w->D.data ? kn_col(w->model->calibration.beta, b->first + j) : NULL,
@@ -346,17 +354,19 @@ static void take_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* Block visitor: stores the residuals of the block's responses for each site. */
-static kn_status take_block(kn_ctx *ctx, void *self, kn_block *b)
+/* Block visitor, called for each block of responses: adds their residuals to the estimates of all
+ * new sites. */
+static kn_status add_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     enum { GRAIN = 16 };
     work *w = self;
     w->b = b;
-    kn_parallel_workers(ctx, b->count, GRAIN, take_columns, w);
+    kn_parallel_workers(ctx, b->count, GRAIN, add_columns, w);
     return KN_OK;
 }
 
-/* Gathers the sums of all responses on all ranks, then estimates the site. Collective. */
+/* Gather the sums of all responses on all MPI ranks, then estimate the effect of one site.
+ * Collective. */
 static kn_status finish_site(kn_ctx *ctx, const kn_responses *Y, const kn_sites *prior,
                              kn_site_adapted *a)
 {
@@ -370,20 +380,19 @@ out:
     return status;
 }
 
-/* Predicts the controls without site effect, and accumulates residuals per site and response.
- * Collective. */
-static kn_status take_residuals(kn_ctx *ctx, work *w)
+/* Predict the controls without site effect, and estimate the effect of each new site from their
+ * residuals. Collective. */
+static kn_status add_residuals(kn_ctx *ctx, work *w)
 {
     enum { GRAIN = 16 };
     kn_status status;
     const kn_model *m = w->model;
     kn_maps *maps = NULL;
-    void *memory = NULL;
+    bool *without_site = NULL;
     ptrdiff_t n = w->participants.n;
     kn_view raw = kn_view_cols(w->participants.X.data, n, w->participants.X.cols);
-    kn_visitor visitor = {w, KN_BLOCK_Y | KN_BLOCK_MEAN, NULL, take_block, NULL};
-    KN_TRY(kn_alloc(ctx, n, sizeof(bool), &memory));
-    bool *without_site = memory;
+    kn_visitor visitor = {w, KN_BLOCK_Y | KN_BLOCK_MEAN, NULL, add_block, NULL};
+    KN_TRY(kn_alloc_bool(ctx, n, &without_site));
     for (ptrdiff_t i = 0; i < n; i++)
         without_site[i] = true;
     KN_TRY(kn_maps_predict_known(ctx, m, raw, (kn_predict_context){.without_site = without_site},
@@ -399,13 +408,14 @@ static kn_status take_residuals(kn_ctx *ctx, work *w)
         KN_TRY(finish_site(ctx, &walk.Y, &m->sites, &w->made[s]));
 out:
     kn_maps_free(maps);
-    kn_free(memory);
+    kn_free(without_site);
     return status;
 }
 
 /* ---- the adapted model ---- */
 
-/* Range of each numeric covariate among the controls of site s; NaN for categories. */
+/* Range low .. high (C each) of the numeric covariates among the controls of site s, rounded
+ * outward; NaN for categories. */
 static void set_range(const work *w, ptrdiff_t s, double *low, double *high)
 {
     const kn_model *m = w->model;
@@ -421,47 +431,49 @@ static void set_range(const work *w, ptrdiff_t s, double *low, double *high)
     }
 }
 
-/* Copies adapted site s of a model to place `at` of another list, which owns its texts. */
+/* Copy adapted site s of a model to position `at` of another list, which owns its texts.
+ * KN_ERR_MEMORY. */
 static kn_status copy_site(kn_ctx *ctx, const kn_adapted *from, ptrdiff_t s, ptrdiff_t at,
-                           kn_adapted *to)
+                           kn_adapted *out)
 {
     kn_status status = KN_OK;
-    to->site[at] = from->site[s];
-    for (ptrdiff_t c = 0; c < to->C; c++) {
-        to->low[at * to->C + c] = from->low[s * to->C + c];
-        to->high[at * to->C + c] = from->high[s * to->C + c];
+    out->site[at] = from->site[s];
+    for (ptrdiff_t c = 0; c < out->C; c++) {
+        out->low[at * out->C + c] = from->low[s * out->C + c];
+        out->high[at * out->C + c] = from->high[s * out->C + c];
     }
-    kn_mat_set(kn_cols(to->offset, at, 1), kn_cols(from->offset, s, 1));
-    kn_mat_set(kn_cols(to->offset_var, at, 1), kn_cols(from->offset_var, s, 1));
-    kn_mat_set(kn_cols(to->scale, at, 1), kn_cols(from->scale, s, 1));
-    for (ptrdiff_t k = 0; k < to->M && status == KN_OK; k++) {
-        const char *text = from->level[s * to->M + k];
-        status = kn_text_copy(ctx, text, strlen(text), &to->level[at * to->M + k]);
+    kn_mat_set(kn_cols(out->offset, at, 1), kn_cols(from->offset, s, 1));
+    kn_mat_set(kn_cols(out->offset_var, at, 1), kn_cols(from->offset_var, s, 1));
+    kn_mat_set(kn_cols(out->scale, at, 1), kn_cols(from->scale, s, 1));
+    for (ptrdiff_t k = 0; k < out->M && status == KN_OK; k++) {
+        const char *text = from->level[s * out->M + k];
+        status = kn_text_copy(ctx, text, strlen(text), &out->level[at * out->M + k]);
     }
     return status;
 }
 
-/* Stores the new site s with its estimates and covariate ranges at place `at` of the list. */
-static kn_status put_site(kn_ctx *ctx, const work *w, ptrdiff_t s, ptrdiff_t at, kn_adapted *to)
+/* Store the new site s with its estimates and covariate ranges at position `at` of the list.
+ * KN_ERR_MEMORY. */
+static kn_status put_site(kn_ctx *ctx, const work *w, ptrdiff_t s, ptrdiff_t at, kn_adapted *out)
 {
     kn_status status = KN_OK;
     const kn_site_adapted *a = &w->made[s];
-    to->site[at] = (kn_adapted_site){w->count[s], a->kappa, a->factor, a->effect};
-    set_range(w, s, to->low + at * to->C, to->high + at * to->C);
-    for (ptrdiff_t j = 0; j < to->T; j++) {
-        kn_col(to->offset, at)[j] = a->offset[j];
-        kn_col(to->offset_var, at)[j] = a->offset_var[j];
-        kn_col(to->scale, at)[j] = a->scale[j];
+    out->site[at] = (kn_adapted_site){w->count[s], a->kappa, a->factor, a->effect};
+    set_range(w, s, out->low + at * out->C, out->high + at * out->C);
+    for (ptrdiff_t j = 0; j < out->T; j++) {
+        kn_col(out->offset, at)[j] = a->offset[j];
+        kn_col(out->offset_var, at)[j] = a->offset_var[j];
+        kn_col(out->scale, at)[j] = a->scale[j];
     }
-    for (ptrdiff_t k = 0; k < to->M && status == KN_OK; k++) {
-        const char *text = w->level[w->row[s][0] * to->M + k];
-        status = kn_text_copy(ctx, text, strlen(text), &to->level[at * to->M + k]);
+    for (ptrdiff_t k = 0; k < out->M && status == KN_OK; k++) {
+        const char *text = w->level[w->row[s][0] * out->M + k];
+        status = kn_text_copy(ctx, text, strlen(text), &out->level[at * out->M + k]);
     }
     return status;
 }
 
-/* Drops the reference of change if it includes unknown sites: its mean first residual has site
- * offsets that the adapted model removes. */
+/* Drop the model's reference for change, with a warning, if it includes unknown sites: its
+ * residuals contain site offsets that the adapted model removes. */
 static void drop_change(kn_ctx *ctx, kn_model *m)
 {
     if (m->change.unknown == 0)
@@ -472,7 +484,8 @@ static void drop_change(kn_ctx *ctx, kn_model *m)
            "and is left out; make it again with the adapted model ('kronorm change' with {save})");
 }
 
-/* Copies the model and appends the new sites after those already adapted. */
+/* Copy the model and append the new sites after those already adapted. *out is owned by the
+ * caller. */
 static kn_status make_adapted_model(kn_ctx *ctx, const work *w, kn_model **out)
 {
     kn_status status;
@@ -495,13 +508,14 @@ out:
     return status;
 }
 
-static void name_of(const work *w, ptrdiff_t s, char *out, size_t size)
+/* Name of new site s, its levels joined by blanks, truncated to `size`. */
+static void write_site_name(const work *w, ptrdiff_t s, char *out, size_t size)
 {
     ptrdiff_t M = w->model->batch.M;
     kn_site_lookup_name(w->level + w->row[s][0] * M, M, out, size);
 }
 
-/* Names the responses that have one value for all controls of a site. */
+/* Warn of the responses that have one value for all controls of a site, by name. */
 static void warn_of_broken(kn_ctx *ctx, const work *w, const kn_site_adapted *a, const char *site)
 {
     kn_listing list = {.limit = KN_NAMES_LISTED};
@@ -520,13 +534,14 @@ static void warn_of_broken(kn_ctx *ctx, const work *w, const kn_site_adapted *a,
                site, n, a->T, list.text);
 }
 
-/* Warns of few controls, and of sites far from the site prior in offset or noise. */
+/* Warn of new sites with few controls, and of those whose offset or noise is far from the site
+ * prior. */
 static void warn_of_sites(kn_ctx *ctx, const work *w)
 {
     char name[256];
     for (ptrdiff_t s = 0; s < w->n; s++) {
         const kn_site_adapted *a = &w->made[s];
-        name_of(w, s, name, sizeof name);
+        write_site_name(w, s, name, sizeof name);
         if (w->count[s] < KN_SITE_FEW)
             kn_log(ctx, KN_LOG_WARNING,
                    "%s has %td control%s; with fewer than %d, the site effect is uncertain and "
@@ -546,7 +561,8 @@ static void warn_of_sites(kn_ctx *ctx, const work *w)
     }
 }
 
-/* Root mean square offset of a site in standard deviations within a site; NaN: no values. */
+/* Root mean square offset of a site over the responses, in standard deviations within a site; NaN
+ * without values. */
 static double rms_offset(const work *w, const kn_site_adapted *a)
 {
     const kn_sites *prior = &w->model->sites;
@@ -559,8 +575,9 @@ static double rms_offset(const work *w, const kn_site_adapted *a)
     return n > 0 ? sqrt(sum / n) : NAN;
 }
 
-/* Checks that the controls have values, and within 30 standard deviations: no scanner shifts a map
- * further, so units or processing differ. */
+/* KN_ERR_DATA if the controls of a site have no finite response, or are more than 30 standard
+ * deviations from their predictions. No scanner shifts a map further, so units or processing
+ * differ. */
 static kn_status check_values(kn_ctx *ctx, const work *w)
 {
     static const double DISTANT = 30;
@@ -568,7 +585,7 @@ static kn_status check_values(kn_ctx *ctx, const work *w)
     for (ptrdiff_t s = 0; s < w->n; s++) {
         const kn_site_adapted *a = &w->made[s];
         double far = rms_offset(w, a);
-        name_of(w, s, name, sizeof name);
+        write_site_name(w, s, name, sizeof name);
         if (isnan(far))
             return kn_fail(ctx, KN_ERR_DATA,
                            "%s: the controls of %s have no finite response; check IDs and columns",
@@ -583,7 +600,8 @@ static kn_status check_values(kn_ctx *ctx, const work *w)
     return KN_OK;
 }
 
-/* Warns if controls have ids of training participants: their site may be known by another name. */
+/* Warn if controls have ids of training participants: their site may be in the model under another
+ * name. */
 static void log_training(kn_ctx *ctx, const work *w)
 {
     const kn_model *m = w->model;
@@ -602,8 +620,8 @@ static void log_training(kn_ctx *ctx, const work *w)
             known, w->participants.n);
 }
 
-/* Runs the adaptation: participants, sites, residuals, estimates, model, files. *adapted is owned
- * by the caller; on error it is NULL. */
+/* Run the adaptation: participants, sites, residuals, estimates, model, files. *adapted is owned by
+ * the caller, NULL on error. */
 static kn_status run_adapt(kn_ctx *ctx, work *w, kn_model **adapted)
 {
     kn_status status;
@@ -616,7 +634,7 @@ static kn_status run_adapt(kn_ctx *ctx, work *w, kn_model **adapted)
     KN_TRY(read_levels(ctx, w));
     KN_TRY(check_known(ctx, w));
     KN_TRY(find_sites(ctx, w));
-    KN_TRY(take_residuals(ctx, w));
+    KN_TRY(add_residuals(ctx, w));
     KN_TRY(check_values(ctx, w));
     kn_patients_warn(ctx, w->data->covariates, w->participants.covariate_row, w->participants.n,
                      NULL, "are treated as healthy controls");
@@ -633,7 +651,7 @@ out:
     return status;
 }
 
-/* kn_adapt with parsed settings. controls: participants of new sites only, else KN_ERR_DATA.
+/* kn_adapt() with parsed settings. controls: participants of new sites only, else KN_ERR_DATA.
  * *adapted is owned by the caller. Each rank computes the residuals of its own responses, and root
  * writes. Collective. */
 static kn_status adapt_with_settings(kn_ctx *ctx, const kn_model *model, kn_data *controls,

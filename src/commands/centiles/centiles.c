@@ -12,6 +12,7 @@
 #include "commands/score/scores.h"
 #include "data/table/columns.h"
 #include "data/table/text_list.h"
+#include "io/file/path.h"
 #include "norm/calibration/calibration_transform.h"
 #include "stats/normal.h"
 
@@ -36,14 +37,13 @@ void kn_centiles_clear(kn_centiles_work *w)
 kn_status kn_centiles_path(kn_ctx *ctx, const kn_centiles_work *w, const char *name,
                            char path[KN_CENTILES_PATH])
 {
-    return snprintf(path, KN_CENTILES_PATH, "%s/%s", w->s.folder, name) < KN_CENTILES_PATH
-               ? KN_OK
-               : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", w->s.folder);
+    return kn_path_in_folder(ctx, w->s.folder, name, path, KN_CENTILES_PATH);
 }
 
 /* ---- options ---- */
 
-/* Checks required options, and which data the bands need. */
+/* KN_ERR_ARGUMENT if a required option or data that the bands need are not given; KN_ERR_DATA if
+ * the model has no encoding of covariates. */
 static kn_status check_needs(kn_ctx *ctx, const kn_centiles_work *w)
 {
     const kn_settings *s = &w->s;
@@ -69,8 +69,9 @@ static kn_status check_needs(kn_ctx *ctx, const kn_centiles_work *w)
     return KN_OK;
 }
 
-/* Parses {centiles}: distinct numbers in (0, 100), each with its normal quantile and name. */
-static kn_status take_centiles(kn_ctx *ctx, kn_centiles_work *w)
+/* Parse {centiles} into w->centile: distinct numbers in (0, 100), each with its normal quantile and
+ * name. KN_ERR_ARGUMENT for others. */
+static kn_status parse_centiles(kn_ctx *ctx, kn_centiles_work *w)
 {
     double p[KN_NUMBERS_MAX];
     int n = kn_list_numbers(w->s.centiles, p);
@@ -94,7 +95,8 @@ static kn_status take_centiles(kn_ctx *ctx, kn_centiles_work *w)
     return KN_OK;
 }
 
-/* True if any pattern matches the name (or there are none); marks those that did in hit. */
+/* True if any of the patterns matches the name, or there are none; sets hit[k] of each that
+ * does. */
 static bool matches_pattern(const kn_names *patterns, const char *name, bool *hit)
 {
     bool any = patterns->n == 0;
@@ -104,15 +106,15 @@ static bool matches_pattern(const kn_names *patterns, const char *name, bool *hi
     return any;
 }
 
-/* Sets kept and response to those that match the patterns; KN_ERR_ARGUMENT if a pattern matches
- * none. */
+/* Set w->kept and w->response to the S responses that match the patterns; KN_ERR_ARGUMENT if a
+ * pattern matches none. */
 static kn_status find_responses(kn_ctx *ctx, kn_centiles_work *w, const kn_names *patterns)
 {
     kn_status status;
     const kn_scaling *y = &w->model->y;
     char name[1100];
-    void *hit = NULL;
-    KN_TRY(kn_alloc(ctx, patterns->n, sizeof(bool), &hit));
+    bool *hit = NULL;
+    KN_TRY(kn_alloc_bool(ctx, patterns->n, &hit));
     KN_TRY(kn_alloc_i(ctx, y->n_kept, &w->kept));
     KN_TRY(kn_alloc_i(ctx, y->n_kept, &w->response));
     for (ptrdiff_t k = 0; k < y->n_kept; k++) {
@@ -124,7 +126,7 @@ static kn_status find_responses(kn_ctx *ctx, kn_centiles_work *w, const kn_names
         w->response[w->S++] = y->kept[k];
     }
     for (ptrdiff_t k = 0; k < patterns->n; k++)
-        if (!((bool *)hit)[k]) {
+        if (!hit[k]) {
             status =
                 kn_fail(ctx, KN_ERR_ARGUMENT, "{targets}: no response of the model matches '%s'",
                         kn_clipped(patterns->name[k]).text);
@@ -135,7 +137,8 @@ out:
     return status;
 }
 
-/* Applies {targets}, and limits the size of a table. */
+/* Choose the responses by {targets}; KN_ERR_ARGUMENT for images, or if the table would have too
+ * many rows. */
 static kn_status choose_responses(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status;
@@ -159,8 +162,9 @@ out:
 
 /* ---- bands ---- */
 
-/* Chooses the bands. With iso noise there are none: all responses share one noise variance, and
- * neither variance of the mean is meaningful. */
+/* Choose the kind of confidence bands by {bands} and the data that are given. With iso noise
+ * there are none: all responses share one noise variance, and neither variance of the mean is
+ * meaningful. */
 static kn_status choose_bands(kn_ctx *ctx, kn_centiles_work *w)
 {
     const char *asked = w->s.bands;
@@ -189,7 +193,8 @@ static kn_status choose_bands(kn_ctx *ctx, kn_centiles_work *w)
     return KN_OK;
 }
 
-/* Effective number of participants behind the noise variance of a response. */
+/* Effective number of participants behind the noise variance of the response with index kept among
+ * those in use. */
 static double n_participants_of(const kn_model *m, ptrdiff_t kept)
 {
     double n = (double)(m->y.n ? m->y.n[kept] : m->info.n_samples);
@@ -241,7 +246,7 @@ double kn_centiles_at_z(const kn_centiles_work *w, const kn_curves *c, ptrdiff_t
 
 /* ---- run ---- */
 
-/* Lists all input files, which must not be overwritten. */
+/* Set w->write, with the list of all input files, which must not be overwritten. */
 static kn_status list_inputs(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status = KN_OK;
@@ -269,7 +274,7 @@ out:
     return status;
 }
 
-/* Creates the output folder and fails if a file of it must not be overwritten. */
+/* Create the output folder, and fail if one of its files must not be overwritten. */
 static kn_status check_folder(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status = KN_OK;
@@ -281,13 +286,13 @@ out:
     return status;
 }
 
-/* Everything that depends on model and options only: grid, centiles, bands, responses. */
+/* Prepare all that depends on model and options only: grid, centiles, bands, responses. */
 static kn_status prepare_curves(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status;
     KN_TRY(kn_grid_new(ctx, w->model, &w->s, &w->grid));
     KN_TRY(kn_grid_design_input(ctx, &w->grid, w->grid.code, w->model, &w->raw));
-    KN_TRY(take_centiles(ctx, w));
+    KN_TRY(parse_centiles(ctx, w));
     KN_TRY(choose_bands(ctx, w));
     KN_TRY(choose_responses(ctx, w));
     KN_TRY(kn_centiles_set_distributions(ctx, w));
@@ -299,7 +304,8 @@ out:
     return status;
 }
 
-/* Reads data, checks the folder, runs the jackknife if needed, then writes and commits. */
+/* Run the command: read data, check the folder, run the jackknife if it is chosen, then write and
+ * commit all files. */
 static kn_status run_centiles(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status;

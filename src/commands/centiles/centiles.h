@@ -34,20 +34,20 @@ typedef struct kn_curves {
     double *extrapolation; /* n: percentile [METHOD 8b]; NaN: no reference */
 } kn_curves;
 
-/* Computes the curves at the n points `raw` (as input of kn_design_apply; covariates are clamped).
- * The caller sets model, site, S, kept and few of *of. Cost: one pass over all responses
- * for any S; with few only over the blocks of these, with the same bits. */
-kn_status kn_curves_compute(kn_ctx *ctx, kn_view raw, kn_curves *of);
+/* Compute the curves of S responses at n points. raw (n x covariates): input of kn_design_apply();
+ * covariates are clamped. The caller sets model, site, S, kept and few of *of. Cost: one pass over
+ * all responses for any S; with few only over the blocks of these, with the same bits. */
+kn_status kn_curves_compute(kn_ctx *ctx, kn_view raw, kn_curves *curves);
 void kn_curves_clear(kn_curves *c); /* frees all but what is borrowed; accepts {0} */
 
-/* Computes only the mean, n x S, original units; without_site: at the mean of sites. NaN for
- * responses that this model does not have. response: S indices among all responses, ascending. The
- * model may be another than the one of the curves. */
+/* Compute only the predictive mean (n x S, original units) of any model with the same covariates at
+ * the points raw. without_site: at the mean of sites. response: S indices among all responses,
+ * ascending; NaN for those that this model lacks. */
 kn_status kn_curves_mean(kn_ctx *ctx, const kn_model *model, kn_view raw, bool without_site,
                          const ptrdiff_t *response, kn_mat mean);
 
-/* Variance that an adapted site adds to the mean of a response in use, original units; 0
- * elsewhere. */
+/* Variance that an adapted site adds to the mean of the response with index `kept` among those in
+ * use, original units squared; 0 at other sites. */
 double kn_curves_site_var(const kn_model *model, kn_curve_site site, ptrdiff_t kept);
 
 /* ---- grid.c ---- */
@@ -75,22 +75,26 @@ typedef struct kn_grid {
     kn_mat code; /* n x C, n = curves * values */
 } kn_grid;
 
-/* Makes the grid. Defaults: numbers at their training mean, both levels of a two-level category are
- * drawn unless it is a batch, other categories at their average level. {at} may name an adapted
- * site as level. KN_ERR_ARGUMENT for unknown names and levels. */
+/* Make the grid from {over}, {at} and {grid}. Defaults: numbers at their training mean, both levels
+ * of a two-level category are drawn unless it is a batch effect, other categories at their average
+ * level. {at} may name an adapted site as level. KN_ERR_ARGUMENT for unknown names and levels. out
+ * is owned by the caller. */
 kn_status kn_grid_new(kn_ctx *ctx, const kn_model *model, const kn_settings *s, kn_grid *out);
 void kn_grid_clear(kn_grid *g); /* accepts {0} */
 
-/* Makes code (n x C) of participants with covariates X (as input of kn_design_apply): {over} and
- * drawn categories are their own, the others as in the grid. */
+/* Make the codes (n x C) of n participants with covariates X (input of kn_design_apply()): {over}
+ * and drawn categories are their own, the others as in the grid. *code is owned by the caller. */
 kn_status kn_grid_participants(kn_ctx *ctx, const kn_grid *g, kn_mat X, kn_mat *code);
-/* Converts code to the input of kn_design_apply of model `to`, which has the same covariates; a
- * level that it lacks becomes its average. *raw is owned by the caller. */
-kn_status kn_grid_design_input(kn_ctx *ctx, const kn_grid *g, kn_mat code, const kn_model *to,
+
+/* Convert codes (n x C) to the input of kn_design_apply() for model `target`, which has the same
+ * covariates; a level that it lacks becomes its average. *raw is owned by the caller. */
+kn_status kn_grid_design_input(kn_ctx *ctx, const kn_grid *g, kn_mat code, const kn_model *target,
                                kn_mat *raw);
 
-/* Writes column names, and the cells of row i of code; {over} is the first column. */
+/* Write the names of the covariate columns as table cells, {over} first. */
 kn_status kn_grid_names(kn_ctx *ctx, const kn_grid *g, kn_table_writer *w);
+
+/* Write row i of code (n x C) as table cells, {over} first: numbers, and names of levels. */
 kn_status kn_grid_cells(kn_ctx *ctx, const kn_grid *g, kn_mat code, ptrdiff_t i,
                         kn_table_writer *w);
 /* Label of point i, such as "sex=F,site=mean"; over: begin with {over}. Truncated to `size`. */
@@ -160,10 +164,13 @@ static inline kn_curves kn_centiles_curves(const kn_centiles_work *w)
 typedef struct kn_centile_value {
     double value, half;
 } kn_centile_value;
+
+/* Centile k of response j at point i of c, and half the width of its confidence band (NaN without
+ * bands), in original units. first: grid point of point 0 of c. */
 kn_centile_value kn_centiles_value(const kn_centiles_work *w, const kn_curves *c, ptrdiff_t first,
                                    ptrdiff_t i, ptrdiff_t j, int k);
 
-/* Value of response j with this z at point i of the curves, in original units. */
+/* Value of response j with this z-score at point i of the curves, in original units. */
 double kn_centiles_at_z(const kn_centiles_work *w, const kn_curves *c, ptrdiff_t i, ptrdiff_t j,
                         double z);
 /* Number of points per call of kn_curves_compute, for about 64 MB. */
@@ -173,34 +180,55 @@ static inline ptrdiff_t kn_centiles_batch(ptrdiff_t S)
     return (ptrdiff_t)(BYTES / (3.0 * sizeof(double) * (double)S)) + 1;
 }
 
-/* Computes distribution, t and kurt. Call after responses and centiles are chosen. */
+/* Compute distribution, t and kurt of the chosen responses, for the chosen centiles.
+ * KN_ERR_MEMORY. */
 kn_status kn_centiles_set_distributions(kn_ctx *ctx, kn_centiles_work *w);
 void kn_centiles_clear(kn_centiles_work *w); /* accepts {0} */
 
-/* kn_jackknife_read reads the training sample with the options stored in the model.
- * kn_centiles_jackknife sets w->J at w->raw from fits without one fold each; KN_ERR_DATA if
- * w->training is not the training sample. */
+/* Read the training sample with the options that the model stores; *out is owned by the caller.
+ * KN_ERR_DATA if the model does not store them. */
 kn_status kn_jackknife_read(kn_ctx *ctx, const kn_centiles_work *w, kn_data **out);
+
+/* Set w->J (grid.n x S), the jackknife variance of the mean at w->raw, from KN_BANDS_FITS fits
+ * without one fold each. KN_ERR_DATA if w->training is not the training sample. Can be
+ * cancelled. */
 kn_status kn_centiles_jackknife(kn_ctx *ctx, kn_centiles_work *w);
 
 /* Checks before the computation that all files can be written; the folder exists. */
 kn_status kn_centiles_check(kn_ctx *ctx, kn_centiles_work *w);
-/* Writes tables, or maps if the responses are images; then the summary. Both add to
- * w->info.files. */
+
+/* Write the tables, or maps if the responses are images; adds their number to w->info.files. */
 kn_status kn_centiles_write(kn_ctx *ctx, kn_centiles_work *w);
+
+/* Write summary.json, the last file of the run; adds it to w->info.files. */
 kn_status kn_centiles_summary(kn_ctx *ctx, kn_centiles_work *w);
-/* For images, in write_maps.c. label: name of each volume; may be NULL for single maps. */
+
+/* How maps of the run are written, for kn_mapfile_new(). label: name of each volume, borrowed; may
+ * be NULL for single maps. */
 kn_maplayout kn_centiles_layout(const kn_centiles_work *w, char *const *label);
+
+/* For images: check before the computation that all maps and grid.tsv can be written. */
 kn_status kn_centile_maps_check(kn_ctx *ctx, kn_centiles_work *w);
+
+/* For images: write the maps and grid.tsv; adds their number to w->info.files. */
 kn_status kn_centile_maps_write(kn_ctx *ctx, kn_centiles_work *w);
-/* Participants among the curves, in participants.c: points.tsv, and maps if the responses are
- * images. */
+
+/* Read the participants of {participants} with the options of score; *out is owned by the
+ * caller. */
 kn_status kn_points_read(kn_ctx *ctx, const kn_centiles_work *w, kn_data **out);
+
+/* Check before the computation that points.tsv and its maps can be written; KN_ERR_ARGUMENT if the
+ * table would have too many rows. */
 kn_status kn_points_check(kn_ctx *ctx, kn_centiles_work *w);
+
+/* Score the participants and write their values at the covariates of the curves: points.tsv, and
+ * maps if the responses are images. */
 kn_status kn_points_write(kn_ctx *ctx, kn_centiles_work *w);
 
 /* Makes FOLDER/NAME; KN_ERR_IO if too long. */
 enum { KN_CENTILES_PATH = 4096 };
+
+/* path = FOLDER/NAME; KN_ERR_IO if it is too long. */
 kn_status kn_centiles_path(kn_ctx *ctx, const kn_centiles_work *w, const char *name,
                            char path[KN_CENTILES_PATH]);
 
@@ -217,20 +245,23 @@ kn_status kn_centiles_path(kn_ctx *ctx, const kn_centiles_work *w, const char *n
 
 #define KN_BAND_NORMAL 1.959963984540054 /* half width of a 95 % band in standard errors */
 
-/* kurt of a response. nodes: of the calibration; shash NULL: no shape. Clamped to
- * [0.5, max(n, 2)], since n values cannot have more. */
+/* Kurtosis term of the confidence band of a response, E zt^4 - 1 under its distribution, at least
+ * 0.5 and at most max(n, 2), since n values cannot have more; 2 without a shape (shash NULL). */
 double kn_band_kurt(const kn_shash_nodes *nodes, const kn_shash *shash, double n);
 
 typedef struct kn_band_terms {
     double J, t, noise, kurt, n;
 } kn_band_terms;
-/* Half width of the band; NaN if any input is NaN. */
+
+/* Half width of the 95 % band of a centile; NaN if any input is NaN. */
 double kn_band_half(const kn_band_terms *b);
 
-/* Add one fit after the other: mean (a x b) is the mean of the fits so far, spread the sum of
- * squares about it, `count` their number including this one. kn_band_jackknife() finally turns
- * spread into J = spread (K - 1)/K. */
+/* Add one fit (a x b) to the running mean of the fits and to `spread`, the sum of squares about it
+ * (Welford); count: number of fits including this one. */
 void kn_band_fold(kn_mat mean, kn_mat spread, kn_mat fold, int count);
+
+/* Turn the sum of squares over K fits into the jackknife variance J = spread (K - 1)/K, in
+ * place. */
 void kn_band_jackknife(kn_mat spread, int K);
 
 #endif

@@ -24,15 +24,16 @@ void kn_curves_clear(kn_curves *c)
 
 /* ---- sites ---- */
 
-/* mu_j: offset of the mean of sites from the prediction without site effect, standardised. */
+/* mu_j: offset of the mean of sites from the prediction without site effect, standardised units; 0
+ * without a site prior. kept: index of the response among those in use. */
 static double site_mean(const kn_model *m, ptrdiff_t kept)
 {
     return m->sites.T > 0 ? m->sites.mu[kept] : 0;
 }
 
-/* Site correction of a prediction without site effect, standardised: z1 of
- * model/adapted_sites.h. */
-static kn_site_shift shift_of(const kn_model *m, kn_curve_site site, ptrdiff_t kept)
+/* Offset, its variance and noise factor of a site for the response with index kept, relative to the
+ * prediction without site effect, standardised units. */
+static kn_site_shift site_shift(const kn_model *m, kn_curve_site site, ptrdiff_t kept)
 {
     ptrdiff_t s = site.adapted;
     if (!site.without_site || s < 0)
@@ -43,10 +44,11 @@ static kn_site_shift shift_of(const kn_model *m, kn_curve_site site, ptrdiff_t k
 
 double kn_curves_site_var(const kn_model *m, kn_curve_site site, ptrdiff_t kept)
 {
-    return shift_of(m, site, kept).var * m->y.sd[kept] * m->y.sd[kept];
+    return site_shift(m, site, kept).var * m->y.sd[kept] * m->y.sd[kept];
 }
 
-/* Predicts the points, clamped; n_clamped (n, or NULL): number of clamped covariates. */
+/* Predict the points raw (n x covariates), clamped. n_clamped (n, or NULL): number of clamped
+ * covariates of each. out is owned by the caller. */
 static kn_status predict_points(kn_ctx *ctx, const kn_model *m, kn_view raw, bool without_site,
                                 int *n_clamped, kn_gp_maps *out)
 {
@@ -77,23 +79,25 @@ typedef struct passing {
     double noise_sum;
 } passing;
 
-/* Stores response j of a block in original units. */
+/* Store mean, variance and noise of response j of block b as the next column of the curves, in
+ * original units. */
 static void store_response(passing *p, const kn_block *b, ptrdiff_t j)
 {
     const kn_model *m = p->c->model;
-    ptrdiff_t k = b->first + j, to = p->at++;
+    ptrdiff_t k = b->first + j, column = p->at++;
     double sd = m->y.sd[k], own = sd * sd;
-    kn_site_shift shift = shift_of(m, p->c->site, k);
+    kn_site_shift shift = site_shift(m, p->c->site, k);
     const double *beta = p->D.data ? kn_col(m->calibration.beta, k) : NULL;
     kn_calibration_factor(p->D, beta, p->c->n, p->term, p->factor);
     for (ptrdiff_t i = 0; i < p->c->n; i++) {
-        kn_col(p->c->mean, to)[i] = (kn_at(b->mean, i, j) + shift.offset) * sd + m->y.mean[k];
-        kn_col(p->c->var, to)[i] = (kn_at(b->var, i, j) + shift.var) * own;
-        kn_col(p->c->noise, to)[i] = m->gp.noise[k] * shift.scale * p->factor[i] * own;
+        kn_col(p->c->mean, column)[i] = (kn_at(b->mean, i, j) + shift.offset) * sd + m->y.mean[k];
+        kn_col(p->c->var, column)[i] = (kn_at(b->var, i, j) + shift.var) * own;
+        kn_col(p->c->noise, column)[i] = m->gp.noise[k] * shift.scale * p->factor[i] * own;
     }
 }
 
-/* Visits one block: stores its responses of `kept`, and adds all to the extrapolation sums. */
+/* Block visitor, called for each block of responses: stores those that are wanted as columns of the
+ * curves, and adds all to the sums of the extrapolation ratio. */
 static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     passing *p = self;
@@ -108,8 +112,8 @@ static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
     return kn_check_cancel(ctx);
 }
 
-/* Predicts only the blocks that contain responses of `kept`; blocks begin where a full loop begins
- * them, so the bits are the same. */
+/* Predict only the blocks that contain wanted responses, and store these. Blocks begin where a full
+ * loop begins them, so the bits are the same. Can be cancelled. */
 static kn_status predict_kept_blocks(kn_ctx *ctx, passing *p, const kn_responses *Y,
                                      const kn_gp_maps *maps)
 {
@@ -137,8 +141,8 @@ out:
     return status;
 }
 
-/* Extrapolation percentile as in scores: 100 if clamped. Without components there is no model
- * variance, and the distance of the covariates is used. */
+/* Set the extrapolation percentile of each point (n) as in scores; 100 if a covariate was clamped.
+ * Without components there is no model variance, and the distance of the covariates is used. */
 static void set_extrapolation(const passing *p, const kn_gp_maps *maps, const int *n_clamped)
 {
     const kn_reference *r = &p->c->model->reference;
@@ -154,15 +158,16 @@ static void set_extrapolation(const passing *p, const kn_gp_maps *maps, const in
     }
 }
 
-/* Sets p->extra: points at no training site are compared as participants of an adapted site are. */
+/* Set p->extra (n), what is added to the ratio of points at no training site: they are compared as
+ * participants of an adapted site are. */
 static kn_status find_extrapolation(kn_ctx *ctx, passing *p, kn_view raw, const kn_gp_maps *maps,
                                     const int *n_clamped)
 {
     kn_status status;
-    void *without_site = NULL;
-    KN_TRY(kn_alloc(ctx, p->c->n, sizeof(bool), &without_site));
+    bool *without_site = NULL;
+    KN_TRY(kn_alloc_bool(ctx, p->c->n, &without_site));
     for (ptrdiff_t i = 0; i < p->c->n; i++)
-        ((bool *)without_site)[i] = p->c->site.without_site;
+        without_site[i] = p->c->site.without_site;
     KN_TRY(kn_alloc_d(ctx, p->c->n, &p->extra));
     KN_TRY(kn_extrapolation_at_site(
         ctx, &(kn_extrapolation_job){p->c->model, raw, maps, n_clamped, without_site}, p->extra));
@@ -171,17 +176,17 @@ out:
     return status;
 }
 
-/* Makes the inputs of the noise scale: columns D and site terms. */
+/* Make the inputs of the noise scale: columns D (n x F) and the site terms of the points. */
 static kn_status prepare_noise(kn_ctx *ctx, passing *p, kn_view raw)
 {
     kn_status status;
     const kn_model *m = p->c->model;
-    void *site = NULL;
+    int *site = NULL;
     KN_TRY(kn_alloc_d(ctx, p->c->n, &p->factor));
     KN_TRY(kn_calibration_columns(ctx, &m->calibration, &m->x, raw, &p->D));
     if (p->c->site.without_site || m->batch.M == 0 || m->calibration.S == 0)
         return KN_OK;
-    KN_TRY(kn_alloc(ctx, p->c->n, sizeof(int), &site));
+    KN_TRY(kn_alloc_int(ctx, p->c->n, &site));
     KN_TRY(kn_alloc_d(ctx, p->c->n, &p->term));
     kn_site_levels_sites(&m->batch, raw, site);
     kn_calibration_shift(&m->calibration, site, p->c->n, p->term);
@@ -190,26 +195,27 @@ out:
     return status;
 }
 
-kn_status kn_curves_compute(kn_ctx *ctx, kn_view raw, kn_curves *of)
+kn_status kn_curves_compute(kn_ctx *ctx, kn_view raw, kn_curves *curves)
 {
     kn_status status;
-    const kn_model *m = of->model;
+    const kn_model *m = curves->model;
     kn_gp_maps maps = {0};
-    void *n_clamped = NULL;
-    passing p = {.c = of};
+    int *n_clamped = NULL;
+    passing p = {.c = curves};
     kn_visitor visitor = {&p, KN_BLOCK_MAPS, NULL, pass_block, NULL};
-    of->n = raw.rows;
-    KN_TRY(kn_mat_new(ctx, of->n, of->S, &of->mean));
-    KN_TRY(kn_mat_new(ctx, of->n, of->S, &of->var));
-    KN_TRY(kn_mat_new(ctx, of->n, of->S, &of->noise));
-    KN_TRY(kn_alloc_d(ctx, of->n, &of->extrapolation));
-    KN_TRY(kn_alloc_d(ctx, of->n, &p.ratio));
-    KN_TRY(kn_alloc(ctx, of->n, sizeof(int), &n_clamped));
+    curves->n = raw.rows;
+    KN_TRY(kn_mat_new(ctx, curves->n, curves->S, &curves->mean));
+    KN_TRY(kn_mat_new(ctx, curves->n, curves->S, &curves->var));
+    KN_TRY(kn_mat_new(ctx, curves->n, curves->S, &curves->noise));
+    KN_TRY(kn_alloc_d(ctx, curves->n, &curves->extrapolation));
+    KN_TRY(kn_alloc_d(ctx, curves->n, &p.ratio));
+    KN_TRY(kn_alloc_int(ctx, curves->n, &n_clamped));
     KN_TRY(prepare_noise(ctx, &p, raw));
-    KN_TRY(predict_points(ctx, m, raw, of->site.without_site, n_clamped, &maps));
-    kn_block_loop walk = {.Y = kn_responses_of((kn_view){.rows = of->n, .cols = m->y.n_all}, &m->y),
+    KN_TRY(predict_points(ctx, m, raw, curves->site.without_site, n_clamped, &maps));
+    kn_block_loop walk = {.Y = kn_responses_of((kn_view){.rows = curves->n, .cols = m->y.n_all},
+                                               &m->y),
                           .maps = &maps};
-    if (of->few) {
+    if (curves->few) {
         KN_TRY(predict_kept_blocks(ctx, &p, &walk.Y, &maps));
     } else {
         KN_TRY(find_extrapolation(ctx, &p, raw, &maps, n_clamped));
@@ -225,7 +231,7 @@ out:
     kn_free(n_clamped);
     kn_gp_maps_clear(&maps);
     if (status != KN_OK)
-        kn_curves_clear(of);
+        kn_curves_clear(curves);
     return status;
 }
 

@@ -20,7 +20,8 @@ void kn_grid_clear(kn_grid *g)
 
 /* ---- {over} and {at} ---- */
 
-/* Finds a covariate by name, else by the only one that differs in case only. */
+/* Index of the covariate with this name, or of the only one that differs in upper and lower case
+ * only. KN_ERR_ARGUMENT names the option and lists the covariates. */
 static kn_status find_covariate(kn_ctx *ctx, const kn_encoding *r, const char *option,
                                 const char *name, ptrdiff_t *out)
 {
@@ -43,7 +44,7 @@ static kn_status find_covariate(kn_ctx *ctx, const kn_encoding *r, const char *o
                    kn_clipped(name).text, list.text);
 }
 
-/* First input column of covariate c for kn_design_apply. */
+/* First column of covariate c in the input of kn_design_apply(). */
 static ptrdiff_t first_raw(const kn_encoding *r, ptrdiff_t c)
 {
     ptrdiff_t f = 0;
@@ -58,12 +59,14 @@ static bool has_indicator_columns(const kn_encoding *r, ptrdiff_t c)
     return !r->codes && r->column[c].levels.n > 2;
 }
 
+/* True if covariate c is a category. */
 static bool is_category(const kn_encoding *r, ptrdiff_t c)
 {
     return r->column[c].kind == KN_COVARIATE_CATEGORY;
 }
 
-/* {over} must be a number that varied in training. */
+/* The covariate of {over} must be a number (KN_ERR_ARGUMENT) that varied in the training sample
+ * (KN_ERR_DATA). */
 static kn_status check_over(kn_ctx *ctx, const kn_grid *g)
 {
     const kn_encoding *r = &g->model->encoding;
@@ -80,7 +83,7 @@ static kn_status check_over(kn_ctx *ctx, const kn_grid *g)
     return KN_OK;
 }
 
-/* Default of each covariate; see kn_grid_new. */
+/* Set every covariate of the grid to its default, as kn_grid_new() describes. */
 static void set_defaults(kn_grid *g)
 {
     const kn_encoding *r = &g->model->encoding;
@@ -94,7 +97,8 @@ static void set_defaults(kn_grid *g)
     }
 }
 
-/* Fails for a value in {at} that is no level; the message lists the levels. */
+/* KN_ERR_ARGUMENT for a value in {at} that is no level of the covariate; the message lists the
+ * levels. */
 static kn_status refuse_level(kn_ctx *ctx, const kn_covariate *k, const char *text)
 {
     kn_listing list = {.limit = KN_NAMES_LISTED};
@@ -104,7 +108,8 @@ static kn_status refuse_level(kn_ctx *ctx, const kn_covariate *k, const char *te
                    kn_clipped(text).text, list.text, AVERAGE);
 }
 
-/* Sets *code to the index of a level, NaN for "mean", the average over levels. */
+/* *code = index of the level `text` of a category, NaN for "mean", the average over levels.
+ * KN_ERR_ARGUMENT for another text. */
 static kn_status set_level(kn_ctx *ctx, const kn_covariate *k, const char *text, double *code)
 {
     char level[KN_LEVEL_SIZE];
@@ -117,7 +122,8 @@ static kn_status set_level(kn_ctx *ctx, const kn_covariate *k, const char *text,
     return KN_OK;
 }
 
-/* Sets a number of {at}; warns if it will be clamped [METHOD 0]. */
+/* *code = the number `text` for covariate c; unchanged for "mean". Warns if the number will be
+ * clamped [METHOD 0]. KN_ERR_ARGUMENT if it is no number. */
 static kn_status set_number(kn_ctx *ctx, const kn_grid *g, ptrdiff_t c, const char *text,
                             double *code)
 {
@@ -143,9 +149,9 @@ static kn_status set_number(kn_ctx *ctx, const kn_grid *g, ptrdiff_t c, const ch
     return KN_OK;
 }
 
-/* Sets the level of a batch column: a training level, a level of an adapted site, or both.
- * find_common_site decides by all batch columns together. */
-static kn_status take_site(kn_ctx *ctx, kn_grid *g, ptrdiff_t c, const char *text)
+/* Set the level of batch column c: a training level, a level of an adapted site, or both.
+ * find_common_site() then decides by all batch columns together. */
+static kn_status set_site_level(kn_ctx *ctx, kn_grid *g, ptrdiff_t c, const char *text)
 {
     const kn_covariate *k = &g->model->encoding.column[c];
     const kn_adapted *a = &g->model->adapted;
@@ -163,8 +169,9 @@ static kn_status take_site(kn_ctx *ctx, kn_grid *g, ptrdiff_t c, const char *tex
     return set_level(ctx, k, text, &g->at[c].code);
 }
 
-/* Parses one item of {at}, such as "sex=F". */
-static kn_status take_one(kn_ctx *ctx, kn_grid *g, char *text, bool *given)
+/* Parse one item of {at}, such as "sex=F", which is overwritten. given[c] is set; KN_ERR_ARGUMENT
+ * if it was set already, or for {over}. */
+static kn_status parse_item(kn_ctx *ctx, kn_grid *g, char *text, bool *given)
 {
     kn_status status;
     ptrdiff_t c = -1;
@@ -183,7 +190,7 @@ static kn_status take_one(kn_ctx *ctx, kn_grid *g, char *text, bool *given)
     given[c] = true;
     g->at[c].drawn = false;
     if (k->batch) {
-        status = take_site(ctx, g, c, eq + 1);
+        status = set_site_level(ctx, g, c, eq + 1);
         goto out;
     }
     KN_TRY(is_category(&g->model->encoding, c) ? set_level(ctx, k, eq + 1, &g->at[c].code)
@@ -192,16 +199,16 @@ out:
     return status;
 }
 
-/* Parses {at}, a list of COVARIATE=VALUE. */
+/* Parse {at}, a list of COVARIATE=VALUE, into g->at. KN_ERR_ARGUMENT for an item that is wrong. */
 static kn_status parse_at(kn_ctx *ctx, kn_grid *g, const char *text)
 {
     kn_status status;
     kn_names parts = {0};
-    void *given = NULL;
+    bool *given = NULL;
     KN_TRY(kn_names_split(ctx, "at", text, &parts));
-    KN_TRY(kn_alloc(ctx, g->C, sizeof(bool), &given));
+    KN_TRY(kn_alloc_bool(ctx, g->C, &given));
     for (ptrdiff_t i = 0; i < parts.n; i++)
-        KN_TRY(take_one(ctx, g, parts.name[i], given));
+        KN_TRY(parse_item(ctx, g, parts.name[i], given));
 out:
     kn_free(given);
     kn_names_clear(&parts);
@@ -219,8 +226,9 @@ static bool is_level(const kn_grid *g, ptrdiff_t c, const char *level)
     return text && strcmp(text, level) == 0;
 }
 
-/* Finds the site that all batch columns make together; some at the mean and some not is an error.
- * An adapted site may share levels with training sites. */
+/* Set g->site to the site that all batch columns make together: a training site, an adapted site,
+ * or the mean of sites. KN_ERR_ARGUMENT if only some are at the mean, or their combination is
+ * unknown. */
 static kn_status find_common_site(kn_ctx *ctx, kn_grid *g)
 {
     const kn_site_levels *b = &g->model->batch;
@@ -265,7 +273,8 @@ static kn_status check_averages(kn_ctx *ctx, const kn_grid *g)
 
 /* ---- points ---- */
 
-/* Makes code: all combinations of drawn levels times {grid} equidistant values of {over}. */
+/* Make g->code (n x C): all combinations of drawn levels times {grid} equidistant values of {over}
+ * between its training minimum and maximum. */
 static kn_status make_points(kn_ctx *ctx, kn_grid *g)
 {
     const kn_encoding *r = &g->model->encoding;
@@ -310,7 +319,8 @@ out:
     return status;
 }
 
-/* Code of the participant's own value or level. */
+/* Code of covariate c of participant i: the number, or the index of the level; NaN for an unknown
+ * level. */
 static double code_of_participant(const kn_grid *g, ptrdiff_t c, kn_mat X, ptrdiff_t i)
 {
     const kn_encoding *r = &g->model->encoding;
@@ -333,26 +343,28 @@ kn_status kn_grid_participants(kn_ctx *ctx, const kn_grid *g, kn_mat X, kn_mat *
     return status;
 }
 
-/* Converts code x of covariate c to the code of covariate `to` of another model. */
-static double code_in(const kn_grid *g, ptrdiff_t c, double x, const kn_covariate *to)
+/* Convert code x of covariate c to the code of the same covariate `target` of another model, by the
+ * text of the level. NaN for a level that it lacks. */
+static double code_in(const kn_grid *g, ptrdiff_t c, double x, const kn_covariate *target)
 {
     const kn_covariate *from = &g->model->encoding.column[c];
     char number[KN_NUMBER_SIZE], level[KN_LEVEL_SIZE];
     const char *text = number;
     ptrdiff_t found = -1, place;
-    bool category = to->kind == KN_COVARIATE_CATEGORY;
-    if (from == to || (from->kind == KN_COVARIATE_NUMERIC && !category))
+    bool category = target->kind == KN_COVARIATE_CATEGORY;
+    if (from == target || (from->kind == KN_COVARIATE_NUMERIC && !category))
         return x;
     kn_number_text(x, number);
     if (from->kind == KN_COVARIATE_CATEGORY && !isnan(x))
         text = from->levels.text[(ptrdiff_t)x];
     if (!category)
-        return kn_number_parse(text, &x) == KN_CELL_NUMBER ? x : to->mean;
-    if (!isnan(x) && kn_level_of(text, to->levels.numbers, level))
-        found = kn_levels_find(&to->levels, level, &place);
+        return kn_number_parse(text, &x) == KN_CELL_NUMBER ? x : target->mean;
+    if (!isnan(x) && kn_level_of(text, target->levels.numbers, level))
+        found = kn_levels_find(&target->levels, level, &place);
     return found < 0 ? NAN : (double)found;
 }
 
+/* Index in the grid of the covariate with the name of k; the last one if there is none. */
 static ptrdiff_t same_covariate(const kn_grid *g, const kn_covariate *k)
 {
     ptrdiff_t c = 0;
@@ -361,10 +373,10 @@ static ptrdiff_t same_covariate(const kn_grid *g, const kn_covariate *k)
     return c;
 }
 
-kn_status kn_grid_design_input(kn_ctx *ctx, const kn_grid *g, kn_mat code, const kn_model *to,
+kn_status kn_grid_design_input(kn_ctx *ctx, const kn_grid *g, kn_mat code, const kn_model *target,
                                kn_mat *raw)
 {
-    const kn_encoding *r = &to->encoding;
+    const kn_encoding *r = &target->encoding;
     kn_status status = kn_mat_new(ctx, code.rows, kn_encoding_width(r), raw);
     for (ptrdiff_t k = 0, f = 0; k < r->n && status == KN_OK; k++) {
         ptrdiff_t c = same_covariate(g, &r->column[k]);
@@ -372,7 +384,7 @@ kn_status kn_grid_design_input(kn_ctx *ctx, const kn_grid *g, kn_mat code, const
         for (ptrdiff_t i = 0; i < code.rows; i++) {
             double x = code_in(g, c, kn_at(code, i, c), &r->column[k]);
             for (ptrdiff_t l = 0; l < width; l++)
-                kn_col(*raw, f + l)[i] = isnan(x) && !r->codes ? to->x.mean[f + l]
+                kn_col(*raw, f + l)[i] = isnan(x) && !r->codes ? target->x.mean[f + l]
                                          : width > 1           ? x == (double)l
                                                                : x;
         }
@@ -383,12 +395,13 @@ kn_status kn_grid_design_input(kn_ctx *ctx, const kn_grid *g, kn_mat code, const
 
 /* ---- output text ---- */
 
-/* Covariate of output column k: {over} first, then the others. */
+/* Index of the covariate in output column k: {over} first, then the others in order. */
 static ptrdiff_t column_at(const kn_grid *g, ptrdiff_t k)
 {
     return k == 0 ? g->over : k <= g->over ? k - 1 : k;
 }
 
+/* Name of the level with this code of covariate c; "mean" for NaN. Borrowed. */
 static const char *level_at(const kn_grid *g, ptrdiff_t c, double code)
 {
     const kn_levels *l = &g->model->encoding.column[c].levels;

@@ -14,7 +14,9 @@
 #include "data/preloaded.h"
 #include "gp/assign_folds.h"
 
-/* Makes the fit options stored in the model; without calibration, which does not move the mean. */
+/* Make the options of the fit that the model stores, with data and resources of this run; without
+ * calibration, which does not move the mean. *out is owned by the caller. KN_ERR_DATA if the model
+ * does not store them. */
 static kn_status fit_options(kn_ctx *ctx, const kn_centiles_work *w, kn_options **out)
 {
     static const char *const same[] = {"covariates", "responses", "threads", "memory", "scratch"};
@@ -56,7 +58,7 @@ kn_status kn_jackknife_read(kn_ctx *ctx, const kn_centiles_work *w, kn_data **ou
     return status;
 }
 
-/* Is this id among the participants? `likely` is tried first. */
+/* True if the id is among the participants; index `likely` is tried first. */
 static bool has_id(const kn_sample *p, const char *id, ptrdiff_t likely)
 {
     if (strcmp(p->id[likely], id) == 0)
@@ -67,7 +69,8 @@ static bool has_id(const kn_sample *p, const char *id, ptrdiff_t likely)
     return false;
 }
 
-/* Checks that the data are the training sample: responses, number of participants, ids. */
+/* KN_ERR_DATA unless the data are the training sample: same responses, number of participants and
+ * ids. */
 static kn_status check_participants(kn_ctx *ctx, const kn_centiles_work *w, const kn_sample *p)
 {
     const kn_model *m = w->model;
@@ -96,8 +99,8 @@ static kn_status check_participants(kn_ctx *ctx, const kn_centiles_work *w, cons
     return KN_OK;
 }
 
-/* Checks the means of up to 64 responses against the model, since other maps of the same
- * participants would pass check_participants. */
+/* KN_ERR_DATA if the mean of one of up to 64 responses differs from that of the training sample:
+ * other maps of the same participants would pass check_participants(). */
 static kn_status check_values(kn_ctx *ctx, const kn_centiles_work *w, const kn_sample *p)
 {
     enum { LOOKED_AT = 64 };
@@ -122,7 +125,8 @@ static kn_status check_values(kn_ctx *ctx, const kn_centiles_work *w, const kn_s
     return KN_OK;
 }
 
-/* Fails if the model has a given basis, which the refits would need and a model does not keep. */
+/* KN_ERR_DATA if the model has a given basis, which the refits would need and a model does not
+ * keep. */
 static kn_status check_basis(kn_ctx *ctx, const kn_model *m)
 {
     bool given = !m->gp.pca && (!m->gp.own || m->info.basis_columns > 0);
@@ -133,19 +137,20 @@ static kn_status check_basis(kn_ctx *ctx, const kn_model *m)
         "{bands=jackknife}: the model was fitted with a given basis, which its refits would need");
 }
 
-/* Fits the rows of `use` without log output. *model is owned by the caller. */
+/* Fit a model to the rows of the data with use[i], without log output. *model is owned by the
+ * caller. A cancelled fit is an error. */
 static kn_status fit_subset(kn_ctx *ctx, kn_preloaded *preloaded, const bool *use,
                             const kn_options *options, kn_model **model)
 {
-    kn_data *some = NULL;
-    kn_status status = kn_data_subset_new(ctx, preloaded, use, &some);
+    kn_data *subset = NULL;
+    kn_status status = kn_data_subset_new(ctx, preloaded, use, &subset);
     bool was = kn_ctx_set_quiet(ctx, true);
     if (status == KN_OK)
-        status = kn_fit(ctx, some, options, model);
+        status = kn_fit(ctx, subset, options, model);
     kn_ctx_set_quiet(ctx, was);
     if (status == KN_OK)
         status = kn_check_cancel(ctx); /* a cancelled fit is not used */
-    kn_data_free(some);
+    kn_data_free(subset);
     return status;
 }
 
@@ -156,17 +161,14 @@ typedef struct folds {
     kn_mat mean, of; /* n x S: mean over fits, mean of one fit */
 } folds;
 
-/* Assigns the participants to KN_BANDS_FITS folds, groups together, and allocates the curves of a
- * fit and the sums of the jackknife (grid rows x responses). */
+/* Assign the participants to KN_BANDS_FITS folds, keeping groups together, and allocate the mean
+ * over fits, one fit and w->J (grid rows x S). KN_ERR_DATA with fewer than two groups. */
 static kn_status deal_folds(kn_ctx *ctx, kn_centiles_work *w, const kn_sample *p, folds *f)
 {
     kn_status status;
-    void *memory = NULL;
     f->K = KN_BANDS_FITS;
-    KN_TRY(kn_alloc(ctx, p->n, sizeof *f->fold, &memory));
-    f->fold = memory;
-    KN_TRY(kn_alloc(ctx, w->training->n, sizeof *f->use, &memory));
-    f->use = memory;
+    KN_TRY(kn_alloc_int(ctx, p->n, &f->fold));
+    KN_TRY(kn_alloc_bool(ctx, w->training->n, &f->use));
     KN_TRY(kn_folds_assign(ctx, p->n, p->grouping.group, p->order, w->model->seed, &f->K, f->fold));
     if (f->K < 2) {
         status = kn_fail(ctx, KN_ERR_DATA,
@@ -180,8 +182,8 @@ out:
     return status;
 }
 
-/* Fits without fold k and adds its curves to mean and J. */
-static kn_status one_fold(kn_ctx *ctx, kn_centiles_work *w, kn_preloaded *preloaded,
+/* Fit without fold k and add its curves to the mean and to w->J. */
+static kn_status add_fold(kn_ctx *ctx, kn_centiles_work *w, kn_preloaded *preloaded,
                           const kn_options *options, folds *f, int k)
 {
     kn_status status;
@@ -220,7 +222,7 @@ kn_status kn_centiles_jackknife(kn_ctx *ctx, kn_centiles_work *w)
     KN_TRY(deal_folds(ctx, w, kn_preloaded_sample(preloaded), &f));
     kn_log(ctx, KN_LOG_INFO, "bands: %d fits, each without 1/%d of the training sample", f.K, f.K);
     for (int k = 0; k < f.K; k++)
-        KN_TRY(one_fold(ctx, w, preloaded, options, &f, k));
+        KN_TRY(add_fold(ctx, w, preloaded, options, &f, k));
     kn_band_jackknife(w->J, f.K);
     for (ptrdiff_t j = 0; j < w->S; j++)
         for (ptrdiff_t i = 0; i < w->grid.n; i++)

@@ -21,7 +21,7 @@ static const char TABLE[] = "points.tsv";
 static const char *const MAPS[] = {"points_value", "points_z"};
 enum { N_MAPS = sizeof MAPS / sizeof *MAPS };
 
-/* Makes the options of score from those of centiles. */
+/* Make the options of score from those of centiles; *out is owned by the caller. */
 static kn_status score_options(kn_ctx *ctx, const kn_centiles_work *w, kn_options **out)
 {
     static const char *const same[] = {"responses", "id",     "where",   "session", "missing",
@@ -75,16 +75,16 @@ static void points_clear(points *p)
     kn_scores_free(p->scores);
 }
 
-/* Copies the warnings of score and of reading to the summary of the curves. */
-static void take_warnings(points *p)
+/* Copy the warnings of scoring the participants to those of the run. */
+static void copy_warnings(points *p)
 {
     json_t *list = json_object_get(p->scores->summary, "warnings");
     for (size_t k = 0; k < json_array_size(list); k++)
         kn_warnings_add(&p->w->warnings, json_string_value(json_array_get(list, k)));
 }
 
-/* Reads the covariates of the same participants in the same order, quietly since score has warned
- * already, and moves them to the curves. */
+/* Set the codes (n x C) of the scored participants at the covariates of the curves, and their
+ * design input. Reads the same covariates again, quietly since score has warned already. */
 static kn_status move_participants(kn_ctx *ctx, points *p)
 {
     kn_status status;
@@ -105,12 +105,13 @@ out:
     return status;
 }
 
-static double z_of(const points *p, ptrdiff_t i, ptrdiff_t j)
+/* z-score of participant i at response j of the chosen ones. */
+static double participant_z(const points *p, ptrdiff_t i, ptrdiff_t j)
 {
     return (double)p->scores->map[0][i * p->scores->T + p->w->response[j]];
 }
 
-/* Writes id and grid cells of participant i. */
+/* Write id and grid cells of participant i, the first cells of a row. */
 static kn_status begin_row(kn_ctx *ctx, points *p, ptrdiff_t i)
 {
     kn_status status;
@@ -120,13 +121,14 @@ out:
     return status;
 }
 
-/* Writes the table rows of participant first + i, one per response. */
+/* Write the table rows of participant first + i, one per response: value at the covariates of point
+ * i of c, z and centile. */
 static kn_status put_rows(kn_ctx *ctx, points *p, const kn_curves *c, ptrdiff_t first, ptrdiff_t i)
 {
     kn_status status = KN_OK;
     char name[1100];
     for (ptrdiff_t j = 0; j < p->w->S; j++) {
-        double z = z_of(p, first + i, j);
+        double z = participant_z(p, first + i, j);
         kn_response_name(&p->w->model->space, p->w->response[j], name, sizeof name);
         KN_TRY(begin_row(ctx, p, first + i));
         KN_TRY(kn_table_writer_text(ctx, p->table, name));
@@ -139,13 +141,13 @@ out:
     return status;
 }
 
-/* Writes the maps of participant first + i, and one table row. */
+/* Write the maps of participant first + i (values at point i of c, and z), and one table row. */
 static kn_status put_volume(kn_ctx *ctx, points *p, const kn_curves *c, ptrdiff_t first,
                             ptrdiff_t i)
 {
     kn_status status;
     for (ptrdiff_t j = 0; j < p->w->S; j++) {
-        double z = z_of(p, first + i, j);
+        double z = participant_z(p, first + i, j);
         p->row[0][p->w->response[j]] = (float)kn_centiles_at_z(p->w, c, i, j, z);
         p->row[1][p->w->response[j]] = (float)z;
     }
@@ -157,7 +159,8 @@ out:
     return status;
 }
 
-/* Computes the curves at the participants' own points, a few at a time, and writes their values. */
+/* Compute the curves at the participants' own points, a minibatch at a time, and write their
+ * values. */
 static kn_status write_participant_rows(kn_ctx *ctx, points *p)
 {
     kn_status status = KN_OK;
@@ -201,7 +204,7 @@ out:
     return status;
 }
 
-/* Opens points.tsv, and for images the two maps. */
+/* Open points.tsv with its header, and for images the two maps. */
 static kn_status open_files(kn_ctx *ctx, points *p)
 {
     static const char *const names[] = {"response", "value", "z", "centile"};
@@ -234,7 +237,7 @@ kn_status kn_points_write(kn_ctx *ctx, kn_centiles_work *w)
     points p = {.w = w};
     KN_TRY(score_options(ctx, w, &o));
     KN_TRY(kn_score(ctx, w->model, w->participants, o, &p.scores));
-    take_warnings(&p);
+    copy_warnings(&p);
     KN_TRY(move_participants(ctx, &p));
     KN_TRY(open_files(ctx, &p));
     KN_TRY(write_participant_rows(ctx, &p));

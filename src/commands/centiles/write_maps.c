@@ -21,7 +21,8 @@ typedef struct map {
     int what, k; /* OF_..., index of the centile */
 } map;
 
-/* Describes map m of those with one volume per point; false: no more. */
+/* Describe map m of those with one volume per grid point (centiles, band limits, mean, sd); false
+ * if there are no more. */
 static bool map_at(const kn_centiles_work *w, int m, map *out)
 {
     static const char *const tail[] = {"", "_lower", "_upper"};
@@ -84,9 +85,10 @@ typedef struct writing {
     float *row; /* T: one volume */
 } writing;
 
-/* Value of map m at point i and response j, original units. */
-static double value_of(const kn_centiles_work *w, const kn_curves *c, const map *m, ptrdiff_t first,
-                       ptrdiff_t i, ptrdiff_t j)
+/* Value of map m at point i of c and response j, in original units; first: grid point of point 0 of
+ * c. */
+static double map_value(const kn_centiles_work *w, const kn_curves *c, const map *m,
+                        ptrdiff_t first, ptrdiff_t i, ptrdiff_t j)
 {
     if (m->what == OF_MEAN)
         return kn_at(c->mean, i, j);
@@ -96,14 +98,15 @@ static double value_of(const kn_centiles_work *w, const kn_curves *c, const map 
     return m->what == OF_CENTILE ? v.value : v.value + (m->what == OF_LOWER ? -v.half : v.half);
 }
 
-/* Sets the volume to NaN; responses that the model does not have stay NaN. */
+/* Set the volume to NaN; responses that the model does not have stay NaN. */
 static void clear_volume(writing *o)
 {
     for (ptrdiff_t v = 0; v < o->layout.T; v++)
         o->row[v] = NAN;
 }
 
-/* Writes c->n points: one row of grid.tsv and one volume per map each. */
+/* Write the points of c, the first of which is grid point `first`: one row of grid.tsv and one
+ * volume of every map for each. */
 static kn_status put_batch(kn_ctx *ctx, writing *o, const kn_curves *c, ptrdiff_t first)
 {
     kn_status status = KN_OK;
@@ -116,7 +119,7 @@ static kn_status put_batch(kn_ctx *ctx, writing *o, const kn_curves *c, ptrdiff_
         w->info.n_extrapolated += c->extrapolation[i] > KN_EXTRAPOLATION_WARN;
         for (int k = 0; k < o->n; k++) {
             for (ptrdiff_t j = 0; j < w->S; j++)
-                o->row[w->response[j]] = (float)value_of(w, c, &o->map[k], first, i, j);
+                o->row[w->response[j]] = (float)map_value(w, c, &o->map[k], first, i, j);
             KN_TRY(kn_mapfile_rows(ctx, o->file[k], o->row, 1));
         }
     }
@@ -124,8 +127,8 @@ out:
     return status;
 }
 
-/* Processes the grid in minibatches that fit BATCH_BYTES, or as many points as the method
- * prefers. */
+/* Compute and write all grid points in minibatches of at most BATCH_BYTES, or of as many points as
+ * the method prefers. */
 static kn_status put_points(kn_ctx *ctx, writing *o)
 {
     kn_status status = KN_OK;
@@ -148,7 +151,8 @@ out:
     return status;
 }
 
-/* Writes the parameters of the distribution of each response as single maps. */
+/* Write the parameters of the distribution of each response as single maps; nothing without a
+ * shape. */
 static kn_status write_distributions(kn_ctx *ctx, writing *o)
 {
     kn_status status = KN_OK;
@@ -175,7 +179,7 @@ out:
 
 /* ---- write ---- */
 
-/* Makes the label of each grid row, for the volumes of the maps. */
+/* Make the label of each grid point, for the volumes of the maps. */
 static kn_status name_points(kn_ctx *ctx, writing *o)
 {
     kn_status status;
@@ -192,7 +196,7 @@ out:
     return status;
 }
 
-/* Opens one map per centile and grid.tsv, and writes the header of the latter. */
+/* Open all maps, and grid.tsv with its header. */
 static kn_status open_files(kn_ctx *ctx, writing *o)
 {
     kn_status status;

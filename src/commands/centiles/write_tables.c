@@ -25,7 +25,7 @@ typedef struct table {
     rows_of rows;
 } table;
 
-/* Writes response and covariates, the first cells of every row. */
+/* Write response j and the covariates of grid point i, the first cells of every row. */
 static kn_status begin_row(kn_ctx *ctx, const kn_centiles_work *w, ptrdiff_t j, ptrdiff_t i,
                            kn_table_writer *t)
 {
@@ -38,7 +38,8 @@ out:
     return status;
 }
 
-/* Rows of centiles.tsv: value and band of each centile at each point. */
+/* Write the rows of centiles.tsv for response j: value and band of each centile at each point of
+ * c. */
 static kn_status centile_rows(kn_ctx *ctx, const kn_centiles_work *w, const kn_curves *c,
                               ptrdiff_t j, kn_table_writer *t)
 {
@@ -65,7 +66,8 @@ static double reported_nu(const kn_calibration_transform *l)
     return l->nu > 0 && l->nu <= KN_STUDENT_MAX ? l->nu : NAN;
 }
 
-/* Rows of params.tsv: mean, sd and parameters of the sinh-arcsinh distribution at each point. */
+/* Write the rows of params.tsv for response j: mean, sd and parameters of the sinh-arcsinh
+ * distribution at each point of c. */
 static kn_status param_rows(kn_ctx *ctx, const kn_centiles_work *w, const kn_curves *c, ptrdiff_t j,
                             kn_table_writer *t)
 {
@@ -96,7 +98,8 @@ static const table TABLES[] = {{"centiles.tsv", CENTILE_NAMES, centile_rows},
                                {"params.tsv", PARAM_NAMES, param_rows}};
 enum { N_TABLES = sizeof TABLES / sizeof *TABLES };
 
-/* Writes one table: header, then the rows of each response. Counts the file and its sidecar. */
+/* Write one table: header, then the rows of each response. Adds file and sidecar to
+ * w->info.files. */
 static kn_status write_table(kn_ctx *ctx, kn_centiles_work *w, const kn_curves *c,
                              const table *which)
 {
@@ -122,7 +125,7 @@ out:
     return status;
 }
 
-/* Computes all curves and writes the tables; counts grid rows beyond the training data. */
+/* Compute all curves and write both tables; counts the grid points that extrapolate. */
 static kn_status write_tables(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status;
@@ -140,13 +143,7 @@ out:
 
 /* ---- summary.json ---- */
 
-/* JSON string; null if NULL or not UTF-8, as a path may be. */
-static json_t *text_json(const char *text)
-{
-    json_t *json = text ? json_string(text) : NULL;
-    return json ? json : json_null();
-}
-
+/* The percentages of the centiles as a new JSON array. */
 static json_t *centiles_json(const kn_centiles_work *w)
 {
     json_t *list = json_array();
@@ -155,19 +152,19 @@ static json_t *centiles_json(const kn_centiles_work *w)
     return list;
 }
 
-/* Labels of the curves, such as "sex=F,site=mean". */
+/* The labels of the curves, such as "sex=F,site=mean", as a new JSON array. */
 static json_t *curves_json(const kn_grid *g)
 {
     char label[2048];
     json_t *list = json_array();
     for (ptrdiff_t k = 0; k < g->curves; k++) {
         kn_grid_label(g, k * g->values, false, label, sizeof label);
-        json_array_append_new(list, text_json(label));
+        json_array_append_new(list, kn_json_text(label));
     }
     return list;
 }
 
-/* JSON on the confidence bands: where they come from, and a sentence on their limits. */
+/* New JSON object on the confidence bands: how they were made, and a sentence on their limits. */
 static json_t *bands_json(const kn_centiles_work *w)
 {
     static const char *const note[] = {
@@ -179,14 +176,15 @@ static json_t *bands_json(const kn_centiles_work *w)
     return json_pack("{s:s s:s}", "by", kn_bands_name[w->bands], "note", note[w->bands]);
 }
 
-/* Warnings of the run; those about {participants} were copied from their scores. */
+/* The warnings of reading and of the run as a new JSON array; those about {participants} were
+ * copied from their scores. */
 static json_t *warnings_json(const kn_centiles_work *w)
 {
     const kn_warnings *from[] = {w->training ? &w->training->warnings : NULL, &w->warnings};
     json_t *list = json_array();
     for (size_t k = 0; k < sizeof from / sizeof *from; k++)
         for (ptrdiff_t i = 0; from[k] && i < from[k]->n; i++)
-            json_array_append_new(list, text_json(from[k]->text[i]));
+            json_array_append_new(list, kn_json_text(from[k]->text[i]));
     return list;
 }
 
@@ -201,12 +199,12 @@ kn_status kn_centiles_summary(kn_ctx *ctx, kn_centiles_work *w)
         KN_TRY(kn_command_line(ctx, w->options, &line));
     json_t *j =
         json_pack("{s:o s:I s:o s:o s:I s:I s:I s:o s:o s:o s:o s:s}", "over",
-                  text_json(w->model->encoding.column[g->over].name), "values",
+                  kn_json_text(w->model->encoding.column[g->over].name), "values",
                   (json_int_t)g->values, "curves", curves_json(g), "centiles", centiles_json(w),
                   "responses", (json_int_t)w->S, "participants", (json_int_t)w->info.participants,
                   "points_extrapolated", (json_int_t)w->info.n_extrapolated, "nu",
                   kn_json_number(reported_nu(&w->model->calibration)), "bands", bands_json(w),
-                  "warnings", warnings_json(w), "command", text_json(line), "software",
+                  "warnings", warnings_json(w), "command", kn_json_text(line), "software",
                   kn_version());
     status = kn_folder_list_files(ctx, w->s.folder, &w->write, j);
     text = status == KN_OK ? json_dumps(j, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) : NULL;

@@ -29,31 +29,33 @@ typedef struct passing {
     float *R;
 } passing;
 
-/* Offset of the site of row i from the prediction without site effect. */
-static double offset_of(const passing *p, ptrdiff_t i, ptrdiff_t j)
+/* Site offset of response j in row i from the prediction without site effect, standardised units; 0
+ * without a site prior. */
+static double site_offset(const passing *p, ptrdiff_t i, ptrdiff_t j)
 {
     bool known = p->from->adapted && p->from->adapted[i] >= 0;
     return known || p->model->sites.T > 0 ? kn_site_lookup_effect(p->from, p->model, i, j).offset
                                           : 0;
 }
 
-/* Stores residuals y - mean - site offset of responses from to to - 1 in R (rows x T float); NaN if
- * missing. */
-static void store_residuals(void *self, ptrdiff_t from, ptrdiff_t to)
+/* Worker: stores residuals y - mean - site offset of responses from .. end - 1 of the block in R
+ * (rows x T floats); NaN if missing. */
+static void store_residuals(void *self, ptrdiff_t from, ptrdiff_t end)
 {
     const passing *p = self;
     ptrdiff_t T = p->model->gp.T;
-    for (ptrdiff_t j = from; j < to; j++) {
+    for (ptrdiff_t j = from; j < end; j++) {
         const double *y = kn_col(p->b->y, j), *mean = kn_col(p->b->mean, j);
         for (ptrdiff_t i = 0; i < p->rows; i++) {
-            double offset = offset_of(p, p->row + i, p->b->first + j);
+            double offset = site_offset(p, p->row + i, p->b->first + j);
             p->R[(p->row + i) * T + p->b->first + j] =
                 (float)(isfinite(y[i]) ? y[i] - mean[i] - offset : NAN);
         }
     }
 }
 
-/* Block visitor: residuals of the block, and the progress. */
+/* Block visitor, called for each block of responses: stores their residuals, and reports the
+ * progress. */
 static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     enum { RESPONSES = 64 };
@@ -65,7 +67,7 @@ static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-/* Predicts one minibatch and stores its residuals. */
+/* Predict the minibatch of rows p->row .. p->row + p->rows - 1, and store its residuals. */
 static kn_status pass_batch(kn_ctx *ctx, passing *p, const kn_sample *participants)
 {
     kn_status status;
@@ -85,10 +87,10 @@ out:
     return status;
 }
 
-/* R (participants->n x model->gp.T floats, row-major) = y - mean, NaN where y is missing. At sites
- * that training did not have the mean is the prediction without site effect plus the offset of the
- * adapted site or of the site prior. Participants are processed in minibatches; pages of responses
- * in a scratch file are released after each. */
+/* R (n x T floats, row-major) = y - mean, standardised, NaN if y is missing. At new sites the mean
+ * is the prediction without site effect plus the offset of the adapted site or of the site prior.
+ * Participants are processed in minibatches; pages of responses in a scratch file are released
+ * after each. */
 static kn_status compute_residuals(kn_ctx *ctx, const kn_model *model,
                                    const kn_sample *participants, const kn_site_lookup *from,
                                    float *R)
@@ -152,6 +154,7 @@ static void clear_work(work *w)
     kn_created_files_clear(&w->made);
 }
 
+/* File name of the model, or "the model", for messages. */
 static const char *model_name(const work *w)
 {
     return w->s.model ? w->s.model : "the model";
@@ -159,7 +162,8 @@ static const char *model_name(const work *w)
 
 /* ---- preparation ---- */
 
-/* Checks required options, and that there is a reference: {reference} or the model's. */
+/* KN_ERR_ARGUMENT if a required option is not given, or there is no reference for change:
+ * {reference} or that of the model. */
 static kn_status check_needs(kn_ctx *ctx, const work *w)
 {
     if (!w->s.session)
@@ -180,7 +184,8 @@ static kn_status check_needs(kn_ctx *ctx, const work *w)
     return KN_OK;
 }
 
-/* Fails before any computation if a file cannot be written; logs the size of the maps. */
+/* Set the layout of the maps, create the folder, and fail before any computation if a file cannot
+ * be written; logs the size of the maps. */
 static kn_status check_outputs(kn_ctx *ctx, work *w)
 {
     kn_status status = KN_OK;
@@ -204,8 +209,8 @@ out:
     return status;
 }
 
-/* Fails unless KN_CHANGE_MIN reference participants have two visits, or the model keeps a
- * reference. */
+/* KN_ERR_DATA unless KN_CHANGE_MIN reference participants have two visits, or the reference of the
+ * model is used. */
 static kn_status check_controls(kn_ctx *ctx, const work *w)
 {
     if (w->result.saved || w->visits.n_controls >= KN_CHANGE_MIN)
@@ -216,7 +221,7 @@ static kn_status check_controls(kn_ctx *ctx, const work *w)
                    KN_CHANGE_MIN);
 }
 
-/* Reads the data, makes the pairs, checks the output files, and allocates the results. */
+/* Read the data, make the pairs, check the output files, and allocate the results. */
 static kn_status prepare_visits(kn_ctx *ctx, work *w)
 {
     kn_status status;
@@ -246,8 +251,9 @@ out:
 
 /* ---- the reference ---- */
 
-/* Writes z of pair i as a map of all responses, NaN for those that the model does not have. */
-static kn_status take_z(void *self, kn_ctx *ctx, ptrdiff_t i, const float *z)
+/* Sink of kn_change_reference_make(): writes z (T floats) of pair i as a map of all responses, NaN
+ * for those that the model does not have, and counts its values. */
+static kn_status write_z(void *self, kn_ctx *ctx, ptrdiff_t i, const float *z)
 {
     work *w = self;
     const kn_scaling *y = &w->model->y;
@@ -271,7 +277,8 @@ static ptrdiff_t control_pairs(const kn_visits *v)
     return n;
 }
 
-/* Range of intervals in the reference; NaN if unknown. */
+/* Set the range of intervals between visits in the reference, and the name of its column; NaN if
+ * unknown. */
 static kn_status find_interval(kn_ctx *ctx, const kn_visits *v, kn_change_reference *r)
 {
     r->interval[0] = INFINITY;
@@ -288,7 +295,7 @@ static kn_status find_interval(kn_ctx *ctx, const kn_visits *v, kn_change_refere
     return kn_trimmed(ctx, v->interval_name, &r->interval_name);
 }
 
-/* True if the first visit of pair i is at an unknown site: its residual includes the site
+/* True if the first visit of pair i is at an unknown site, so that its residual includes the site
  * offset. */
 static bool is_unknown(const work *w, ptrdiff_t i)
 {
@@ -297,7 +304,7 @@ static bool is_unknown(const work *w, ptrdiff_t i)
     return from->without_site && from->without_site[row] && from->adapted[row] < 0;
 }
 
-/* Number of such pairs in the reference. */
+/* Number of pairs of the reference whose first visit is at an unknown site. */
 static ptrdiff_t count_unknown(const work *w)
 {
     ptrdiff_t n = 0;
@@ -306,24 +313,25 @@ static ptrdiff_t count_unknown(const work *w)
     return n;
 }
 
-/* Makes the reference from the pairs of stable participants. Their z are computed without the own
- * participant, and written as maps. */
+/* Make the reference for change from the pairs of stable participants; their z, from a distribution
+ * without the participant, are written as maps. KN_ERR_DATA if no response changes in enough
+ * participants. */
 static kn_status make_reference(kn_ctx *ctx, work *w)
 {
     kn_status status;
     const kn_visits *v = &w->visits;
     ptrdiff_t n = control_pairs(v), *index = NULL;
-    void *apart = NULL;
+    bool *whole = NULL;
     KN_TRY(kn_alloc_i(ctx, 3 * n, &index));
-    KN_TRY(kn_alloc(ctx, n, sizeof(bool), &apart));
+    KN_TRY(kn_alloc_bool(ctx, n, &whole));
     for (ptrdiff_t i = 0; i < n; i++) {
         index[i] = v->pair[i].first;
         index[n + i] = v->pair[i].second;
         index[2 * n + i] = v->pair[i].participant;
-        ((bool *)apart)[i] = v->pair[i].whole;
+        whole[i] = v->pair[i].whole;
     }
-    kn_change_pairs pairs = {w->R, w->model->gp.T, n, index, index + n, index + 2 * n, apart};
-    kn_change_sink sink = {w, take_z};
+    kn_change_pairs pairs = {w->R, w->model->gp.T, n, index, index + n, index + 2 * n, whole};
+    kn_change_sink sink = {w, write_z};
     w->own.threshold = w->s.threshold;
     w->own.top = w->model->reference.top;
     kn_mat value = kn_sub(w->result.value, 0, 0, n, KN_CHANGE_VALUES);
@@ -336,12 +344,13 @@ static kn_status make_reference(kn_ctx *ctx, work *w)
                          kn_data_responses_name(w->data), KN_CHANGE_MIN);
 out:
     kn_free(index);
-    kn_free(apart);
+    kn_free(whole);
     return status;
 }
 
-/* Takes the reference of the model. With another threshold its counts cannot be compared. */
-static void take_reference(kn_ctx *ctx, work *w)
+/* Use the reference of the model. Its counts n_low and n_high cannot be compared under another
+ * threshold and are dropped, with a warning. */
+static void use_model_reference(kn_ctx *ctx, work *w)
 {
     w->own = w->model->change;
     if (w->own.threshold == w->s.threshold)
@@ -357,7 +366,8 @@ static void take_reference(kn_ctx *ctx, work *w)
 
 /* ---- other pairs ---- */
 
-/* Computes z-map and statistics of all pairs outside the reference. */
+/* Compute z-map and statistics of all pairs outside the reference, and write the maps. Can be
+ * cancelled. */
 static kn_status compare_others(kn_ctx *ctx, work *w)
 {
     kn_status status = KN_OK;
@@ -375,7 +385,7 @@ static kn_status compare_others(kn_ctx *ctx, work *w)
         kn_change_describe(z, T, &w->own, space, value);
         for (int k = 0; k < KN_CHANGE_VALUES; k++)
             kn_col(w->result.value, k)[i] = value[k];
-        KN_TRY(take_z(w, ctx, i, z));
+        KN_TRY(write_z(w, ctx, i, z));
         kn_report_progress(ctx, "changes", i + 1, v->n_pairs, NAN);
     }
 out:
@@ -398,14 +408,14 @@ double kn_changes_p(const kn_changes *c, ptrdiff_t i, kn_change_value which)
                        n);
 }
 
+/* True if an interval is above twice the longest or below half the shortest of the reference. */
 static bool is_far(const kn_change_reference *r, double interval)
 {
     return interval > 2 * r->interval[1] || interval < r->interval[0] / 2;
 }
 
-/* Counts in w->info.far the pairs whose interval is below half the shortest or above twice the
- * longest interval of the reference, and logs one warning that names them. Does nothing unless both
- * intervals come from a column of the same name. */
+/* Count and warn of the pairs whose interval is far from those of the reference (is_far()). Does
+ * nothing unless both intervals come from a column of the same name. */
 static void log_intervals(kn_ctx *ctx, work *w)
 {
     const kn_change_reference *r = &w->own;
@@ -426,7 +436,7 @@ static void log_intervals(kn_ctx *ctx, work *w)
                w->visits.interval_name, list.text);
 }
 
-/* True if the first visits of two pairs are at the same site, by name. */
+/* True if the first visits of pairs a and b are at the same site, by the names in the table. */
 static bool same_site(const work *w, ptrdiff_t a, ptrdiff_t b)
 {
     const kn_model *m = w->model;
@@ -441,8 +451,8 @@ static bool same_site(const work *w, ptrdiff_t a, ptrdiff_t b)
     return true;
 }
 
-/* Warns of unknown sites that differ from those of the reference. A site offset cancels in the
- * change, but not in the first residual, on which the change is regressed [METHOD 8g]. */
+/* Warn of pairs at unknown sites that differ from those of the reference. A site offset cancels in
+ * the change, but not in the first residual, on which the change is regressed [METHOD 8g]. */
 static void log_sites(kn_ctx *ctx, const work *w)
 {
     const kn_change_reference *r = &w->own;
@@ -466,7 +476,7 @@ static void log_sites(kn_ctx *ctx, const work *w)
                n, n == 1 ? "" : "s", list.text);
 }
 
-/* Fills the public info struct; counts pairs outside the reference with small p. */
+/* Fill the public info struct; counts the pairs outside the reference that are flagged. */
 static void fill_info(work *w)
 {
     kn_change_info *i = &w->info;
@@ -493,8 +503,8 @@ static void fill_info(work *w)
     i->expected *= (double)i->with_p;
 }
 
-/* Runs the command: visits, residuals, reference, comparison, files. Files are renamed into place
- * at the end. */
+/* Run the command: visits, residuals, reference, comparison, files. Files are renamed into place at
+ * the end. */
 static kn_status run_change(kn_ctx *ctx, work *w)
 {
     kn_status status;
@@ -502,7 +512,7 @@ static kn_status run_change(kn_ctx *ctx, work *w)
     KN_TRY(kn_mapfile_new(ctx, &w->layout, MAP, w->visits.n_pairs, false, &w->file));
     KN_TRY(compute_residuals(ctx, w->model, &w->participants, &w->relation.from, w->R));
     if (w->result.saved)
-        take_reference(ctx, w);
+        use_model_reference(ctx, w);
     else
         KN_TRY(make_reference(ctx, w));
     KN_TRY(compare_others(ctx, w));
@@ -516,7 +526,7 @@ out:
     return status;
 }
 
-/* Removes what a failed run wrote; the open file first, so that the folder is empty. */
+/* Remove what a failed run wrote; the open file first, so that the folder is empty. */
 static void remove_output(work *w)
 {
     kn_mapfile_free(w->file);

@@ -36,9 +36,9 @@ typedef struct kn_visits {
     const char *interval_name; /* column of intervals, borrowed; NULL: none */
 } kn_visits;
 
-/* Makes visits and pairs from {visit}, {reference} and {interval}; without {interval} from the age
+/* Make visits and pairs from {visit}, {reference} and {interval}; without {interval} from the age
  * covariate of the model. Logs excluded participants and changes of site. KN_ERR_DATA if there is
- * no pair, or visits are duplicated or not in order of time. */
+ * no pair, or visits are duplicated or not in order of time. out is owned by the caller. */
 kn_status kn_visits_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
                         const kn_data *data, const kn_sample *participants, kn_visits *out);
 void kn_visits_clear(kn_visits *v); /* accepts {0} */
@@ -63,13 +63,15 @@ typedef struct kn_changes {
     kn_change_info *info;
 } kn_changes;
 
-/* P-value of pair i; a member of the reference is compared with the other members. */
+/* p-value of one statistic of pair i; a member of the reference is compared with the other
+ * members. */
 double kn_changes_p(const kn_changes *c, ptrdiff_t i, kn_change_value which);
 
-/* Checks before the computation that all files can be written; the folder exists. */
+/* Check before the computation that all files can be written; the folder exists. */
 kn_status kn_changes_check(kn_ctx *ctx, const kn_changes *c, const kn_write_options *options);
-/* Writes change.tsv, reference.json, with {save} the model, and last summary.json; adds to
- * c->info->files. */
+
+/* Write change.tsv, reference.json, with {save} the model, and last summary.json; adds their number
+ * to c->info->files. */
 kn_status kn_changes_write(kn_ctx *ctx, const kn_changes *c, const kn_write_options *options);
 
 #endif

@@ -36,6 +36,7 @@ void kn_visits_clear(kn_visits *v)
 
 /* ---- rows ---- */
 
+/* Allocate n NULL pointers to texts. */
 static kn_status alloc_texts(kn_ctx *ctx, ptrdiff_t n, const char ***out)
 {
     void *memory;
@@ -44,7 +45,8 @@ static kn_status alloc_texts(kn_ctx *ctx, ptrdiff_t n, const char ***out)
     return status;
 }
 
-/* Reads participant and visit of each row, and sorts the rows. */
+/* Read participant and visit of each row of the sample, and sort the rows so that the visits of a
+ * participant are consecutive. KN_ERR_DATA if a column is missing. */
 static kn_status read_rows(kn_ctx *ctx, job *j)
 {
     kn_status status;
@@ -71,7 +73,8 @@ out:
     return status;
 }
 
-/* Reads the time of each visit; intervals are differences of it. */
+/* Read the time of each visit from {interval} or the age covariate, NaN if missing; j->time stays
+ * NULL if there is neither. KN_ERR_DATA for a text. */
 static kn_status read_times(kn_ctx *ctx, job *j)
 {
     kn_status status = KN_OK;
@@ -102,31 +105,33 @@ out:
 
 /* ---- pairs ---- */
 
-/* End of the rows of the participant at position k. */
+/* One past the last position (in sorted rows) of the participant at position k. */
 static ptrdiff_t find_end_of_participant(const job *j, ptrdiff_t k)
 {
-    ptrdiff_t to = k + 1;
-    while (to < j->n &&
-           strcmp(j->v->participant[j->order[to]], j->v->participant[j->order[k]]) == 0)
-        to++;
-    return to;
+    ptrdiff_t end = k + 1;
+    while (end < j->n &&
+           strcmp(j->v->participant[j->order[end]], j->v->participant[j->order[k]]) == 0)
+        end++;
+    return end;
 }
 
-/* Number of rows from .. to - 1 that {reference} selects. */
-static ptrdiff_t count_flagged(const job *j, ptrdiff_t from, ptrdiff_t to)
+/* Number of positions from .. end - 1 whose rows {reference} selects. */
+static ptrdiff_t count_flagged(const job *j, ptrdiff_t from, ptrdiff_t end)
 {
     ptrdiff_t n = 0;
-    for (ptrdiff_t k = from; j->flag && k < to; k++)
+    for (ptrdiff_t k = from; j->flag && k < end; k++)
         n += j->flag[j->order[k]];
     return n;
 }
 
-static ptrdiff_t line_of(const job *j, ptrdiff_t i)
+/* Line of row i in the covariate table, for messages. */
+static ptrdiff_t table_line(const job *j, ptrdiff_t i)
 {
     return kn_table_line(j->table, j->participants->covariate_row[i]);
 }
 
-/* KN_ERR_DATA if two rows are the same visit, or time contradicts the order of visits. */
+/* KN_ERR_DATA if rows a and b are the same visit, or b, the later visit by name, is earlier in
+ * time. */
 static kn_status check_order(kn_ctx *ctx, const job *j, ptrdiff_t a, ptrdiff_t b)
 {
     const char *path = kn_table_path(j->table), *unit = kn_table_unit(j->table);
@@ -135,19 +140,19 @@ static kn_status check_order(kn_ctx *ctx, const job *j, ptrdiff_t a, ptrdiff_t b
         return kn_fail(ctx, KN_ERR_DATA,
                        "%s: visit '%s' of %s is on %ss %td and %td, expected only one", path,
                        kn_clipped(v->visit[a]).text, kn_clipped(v->participant[a]).text, unit,
-                       line_of(j, a), line_of(j, b));
+                       table_line(j, a), table_line(j, b));
     if (j->time && j->time[b] < j->time[a])
         return kn_fail(ctx, KN_ERR_DATA,
                        "%s %s %td: %s of %s is %g at visit '%s' and was %g at visit '%s'; visit "
                        "names must sort in time order",
-                       path, unit, line_of(j, b), kn_clipped(v->interval_name).text,
+                       path, unit, table_line(j, b), kn_clipped(v->interval_name).text,
                        kn_clipped(v->participant[a]).text, j->time[b], kn_clipped(v->visit[b]).text,
                        j->time[a], kn_clipped(v->visit[a]).text);
     return KN_OK;
 }
 
-/* True if a batch column, or a category named like a site, differs between two rows. Compared as
- * text, since all unknown levels are the same to the model. */
+/* True if a batch column, or a category named like a site, differs between rows a and b. Compared
+ * as text, since all unknown levels are the same to the model. */
 static bool is_moved(const job *j, ptrdiff_t a, ptrdiff_t b)
 {
     const kn_encoding *r = &j->model->encoding;
@@ -162,8 +167,8 @@ static bool is_moved(const job *j, ptrdiff_t a, ptrdiff_t b)
     return false;
 }
 
-/* Appends the pair of visits in rows a and b of the current participant. whole: first and last
- * visit. */
+/* Append the pair of visits in rows a and b of the current participant. whole: the first and last
+ * of three or more visits; control: the participant is in the reference. */
 static void add_pair(job *j, ptrdiff_t a, ptrdiff_t b, bool whole, bool control)
 {
     j->v->pair[j->v->n_pairs++] =
@@ -176,36 +181,37 @@ static void add_pair(job *j, ptrdiff_t a, ptrdiff_t b, bool whole, bool control)
                         .interval = j->time ? j->time[b] - j->time[a] : NAN};
 }
 
-/* True if {reference} selects every visit and all are at one site: a difference between sites would
- * count as normal change. */
-static bool is_control(const job *j, ptrdiff_t from, ptrdiff_t to)
+/* True if {reference} selects all visits at positions from .. end - 1, and all are at one site: a
+ * difference between sites would count as normal change. */
+static bool is_control(const job *j, ptrdiff_t from, ptrdiff_t end)
 {
-    if (count_flagged(j, from, to) < to - from)
+    if (count_flagged(j, from, end) < end - from)
         return false;
-    for (ptrdiff_t k = from + 1; k < to; k++)
+    for (ptrdiff_t k = from + 1; k < end; k++)
         if (is_moved(j, j->order[k - 1], j->order[k]))
             return false;
     return true;
 }
 
-/* Adds the pairs of all participants of the reference, or of all others. */
+/* Add the pairs of all participants of the reference (control), or of all others; those with one
+ * visit are counted only. KN_ERR_DATA for visits in the wrong order. */
 static kn_status add_participants(kn_ctx *ctx, job *j, bool control)
 {
     kn_status status = KN_OK;
-    for (ptrdiff_t from = 0, to; from < j->n; from = to) {
-        to = find_end_of_participant(j, from);
-        if (is_control(j, from, to) != control)
+    for (ptrdiff_t from = 0, end; from < j->n; from = end) {
+        end = find_end_of_participant(j, from);
+        if (is_control(j, from, end) != control)
             continue;
-        if (to - from < 2) {
+        if (end - from < 2) {
             j->v->n_single++;
             continue;
         }
-        for (ptrdiff_t k = from + 1; k < to; k++) {
+        for (ptrdiff_t k = from + 1; k < end; k++) {
             KN_TRY(check_order(ctx, j, j->order[k - 1], j->order[k]));
             add_pair(j, j->order[k - 1], j->order[k], false, control);
         }
-        if (to - from > 2)
-            add_pair(j, j->order[from], j->order[to - 1], true, control);
+        if (end - from > 2)
+            add_pair(j, j->order[from], j->order[end - 1], true, control);
         j->v->n_participants++;
         j->v->n_controls += control;
     }
@@ -213,7 +219,7 @@ out:
     return status;
 }
 
-/* Makes the ids of pairs, "sub-01_ses-1_ses-2", with trimmed visit names. */
+/* Make the id of each pair, such as "sub-01_ses-1_ses-2", with trimmed names of visits. */
 static kn_status name_pairs(kn_ctx *ctx, job *j)
 {
     kn_status status = KN_OK;
@@ -242,8 +248,8 @@ out:
 
 /* ---- warnings ---- */
 
-/* Warns if the order of visits is by the alphabet only (pre, post) and not confirmed by time: a
- * change might be read backwards. */
+/* Warn if the order of visits is by the alphabet only (pre, post) and not confirmed by time: a
+ * change might be taken in the wrong direction. */
 static void log_order(kn_ctx *ctx, const job *j)
 {
     static const char DIGITS[] = "0123456789";
@@ -266,19 +272,20 @@ static void log_order(kn_ctx *ctx, const job *j)
                kn_clipped(v->visit[one->first]).text, kn_clipped(v->visit[one->second]).text);
 }
 
-/* Warns of excluded participants, of {reference} for some visits only, and of changes of site. */
+/* Warn of excluded participants, of those whom {reference} selects at some visits only, and of
+ * changes of site. */
 static void log_visits(kn_ctx *ctx, const job *j)
 {
     kn_listing mixed = {.limit = KN_NAMES_LISTED}, moved = mixed;
     ptrdiff_t n_mixed = 0, n_moved = 0, n_gone = 0;
     const kn_visits *v = j->v;
-    for (ptrdiff_t from = 0, to; from < j->n; from = to) {
-        to = find_end_of_participant(j, from);
-        ptrdiff_t n = count_flagged(j, from, to);
-        if (n > 0 && n < to - from) {
+    for (ptrdiff_t from = 0, end; from < j->n; from = end) {
+        end = find_end_of_participant(j, from);
+        ptrdiff_t n = count_flagged(j, from, end);
+        if (n > 0 && n < end - from) {
             n_mixed++;
             kn_listing_add(&mixed, v->participant[j->order[from]]);
-        } else if (n > 0 && !is_control(j, from, to)) {
+        } else if (n > 0 && !is_control(j, from, end)) {
             n_gone++;
         }
     }
@@ -309,8 +316,7 @@ static void log_visits(kn_ctx *ctx, const job *j)
     log_order(ctx, j);
 }
 
-/* Sets j->flag (n) for participants that {reference} selects; NULL without the option. j owns
- * it. */
+/* Set j->flag (n): rows that {reference} selects; NULL without the option. j owns it. */
 static kn_status flag_controls(kn_ctx *ctx, job *j)
 {
     void *memory = NULL;

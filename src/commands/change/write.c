@@ -37,7 +37,7 @@ out:
 
 /* ---- the table ---- */
 
-/* Writes the header of change.tsv, with each statistic followed by its p-value. */
+/* Write the header of change.tsv, each statistic followed by its p-value. */
 static kn_status write_header(kn_ctx *ctx, kn_table_writer *w)
 {
     static const char *const names[] = {"participant_id", "visit1",     "visit2",
@@ -58,7 +58,7 @@ out:
     return status;
 }
 
-/* Writes one row of change.tsv: visits, interval, and each statistic with its p-value. */
+/* Write the row of pair i in change.tsv: visits, interval, and each statistic with its p-value. */
 static kn_status write_pair(kn_ctx *ctx, const kn_changes *c, ptrdiff_t i, kn_table_writer *w)
 {
     kn_status status;
@@ -84,7 +84,7 @@ out:
     return status;
 }
 
-/* Writes change.tsv, one row per pair; counts it and its sidecar. */
+/* Write change.tsv, one row per pair; adds it and its sidecar to the number of files. */
 static kn_status write_table(kn_ctx *ctx, const kn_changes *c, const kn_write_options *options)
 {
     kn_status status;
@@ -105,25 +105,19 @@ out:
 
 /* ---- JSON ---- */
 
-/* JSON string; null if NULL or not UTF-8, as a path may be. */
-static json_t *text_json(const char *text)
-{
-    json_t *json = text ? json_string(text) : NULL;
-    return json ? json : json_null();
-}
-
-/* JSON of the reference: its distribution, origin and smallest p-value. Owned. */
+/* The reference for change as a new JSON object: distribution, origin and smallest p-value. */
 static json_t *reference_json(const kn_changes *c)
 {
     const kn_change_reference *r = c->reference;
     json_t *j = kn_change_to_json(r);
-    json_object_set_new(j, "of", c->saved ? json_string("the model") : text_json(c->s->controls));
+    json_object_set_new(j, "of",
+                        c->saved ? json_string("the model") : kn_json_text(c->s->controls));
     json_object_set_new(j, "smallest_p",
                         kn_json_number(kn_change_smallest_p(r, KN_CHANGE_EXTREME_Z)));
     return j;
 }
 
-/* JSON array of the warnings of reading and of comparing. Owned. */
+/* The warnings of reading and of comparing as a new JSON array. */
 static json_t *warnings_json(const kn_changes *c)
 {
     json_t *list = json_array();
@@ -137,8 +131,8 @@ static json_t *warnings_json(const kn_changes *c)
     return list;
 }
 
-/* JSON of summary.json: command, counts, warnings and hashes. hash: of the model and of the saved
- * one; references are moved. */
+/* The object of summary.json: command line, counts, warnings and hashes. hash: of the model and of
+ * the saved model; these references are moved. NULL: out of memory. */
 static json_t *summary_json(const kn_changes *c, const char *line, json_t *const hash[2])
 {
     const kn_change_info *i = c->info;
@@ -146,7 +140,7 @@ static json_t *summary_json(const kn_changes *c, const char *line, json_t *const
     for (ptrdiff_t k = 0; k < c->visits->n_pairs; k++)
         moved += c->visits->pair[k].moved;
     return json_pack("{s:o s:I s:I s:I s:I s:I s:I s:I s:o s:{s:I s:I s:o} s:o s:{s:o s:o}}",
-                     "command", text_json(line), "participants", (json_int_t)i->participants,
+                     "command", kn_json_text(line), "participants", (json_int_t)i->participants,
                      "pairs", (json_int_t)i->pairs, "one_visit", (json_int_t)i->one_visit,
                      "responses", (json_int_t)i->responses, "different_sites", (json_int_t)moved,
                      "far_intervals", (json_int_t)i->far, "reference_participants",
@@ -156,7 +150,8 @@ static json_t *summary_json(const kn_changes *c, const char *line, json_t *const
                      "warnings", warnings_json(c), "hashes", "model", hash[0], "saved", hash[1]);
 }
 
-/* Writes JSON to file number `file` of FILE_NAMES; j is moved, NULL means out of memory. */
+/* Write j to file number `file` of FILE_NAMES in the folder. j is moved; NULL means out of
+ * memory. */
 static kn_status write_json(kn_ctx *ctx, const kn_changes *c, int file, json_t *j,
                             const kn_write_options *options)
 {
@@ -174,7 +169,8 @@ static kn_status write_json(kn_ctx *ctx, const kn_changes *c, int file, json_t *
 
 /* ---- all ---- */
 
-/* Writes the model with the reference ({save}). *hash: hash of its file, or null. */
+/* With {save}: write the model with the reference for change. *hash: JSON hash of that file, null
+ * without {save}; owned by the caller. */
 static kn_status save_model(kn_ctx *ctx, const kn_changes *c, const kn_write_options *options,
                             json_t **hash)
 {

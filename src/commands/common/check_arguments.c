@@ -72,7 +72,8 @@ out:
     return status;
 }
 
-/* Checks options that need iso noise. */
+/* KN_ERR_ARGUMENT for options that need iso noise, if the noise is not iso; and for {noise=auto}
+ * without folds. */
 static kn_status check_noise(kn_ctx *ctx, const kn_settings *s)
 {
     bool independent_responses = kn_method_find(s->method)->independent_responses;
@@ -96,7 +97,8 @@ static kn_status check_noise(kn_ctx *ctx, const kn_settings *s)
     return KN_OK;
 }
 
-/* Checks options that only the additive kernel has. */
+/* KN_ERR_ARGUMENT for options that only the additive kernel has, if the sample kernel is
+ * another. */
 static kn_status check_additive(kn_ctx *ctx, const kn_settings *s)
 {
     const char *sum = s->sample_kernel;
@@ -144,8 +146,8 @@ kn_status kn_check_predicted(kn_ctx *ctx, unsigned write)
     return KN_OK;
 }
 
-/* Fails for an output with the ending of an image or a table: models, reports and folders are
- * neither. */
+/* KN_ERR_ARGUMENT for an output with the ending of an image or a table: models, reports and folders
+ * are neither. */
 static kn_status check_endings(kn_ctx *ctx, const kn_settings *s)
 {
     static const char *const FOREIGN[] = {".nii", ".nii.gz", ".csv", ".tsv"};

@@ -10,9 +10,9 @@ enum {
         1000 /* {rank=auto} takes a low rank from here on; the additive kernel at any N */
 };
 
-/* The largest rank of R0 with {rank=auto} for N participants: N/4 of the additive kernel, N/3 of
- * others; N times the rank is at most 9e7, where that leaves 300, so that memory grows no faster
- * than N. */
+/* The largest rank of R0 with {rank=auto} for N participants: N/4 with the additive kernel, N/3
+ * with others. N times the rank is at most 9e7 where that leaves 300, so that memory grows no
+ * faster than N. */
 ptrdiff_t kn_auto_rank(ptrdiff_t N, bool additive);
 
 /* Bits of the words of {write}, in the same order. */

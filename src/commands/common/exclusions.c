@@ -25,7 +25,8 @@ void kn_row_name(ptrdiff_t row, char out[KN_ROW_NAME])
     snprintf(out, KN_ROW_NAME, "row-%04td", row + 1);
 }
 
-/* Appends one excluded participant with its reason; id and reason are copied. */
+/* Append one excluded participant: its id, row of the covariates (-1: none) and reason. Both texts
+ * are copied. KN_ERR_MEMORY. */
 static kn_status add_exclusion(kn_ctx *ctx, kn_exclusions *a, const char *id, ptrdiff_t row,
                                const char *why)
 {
@@ -41,7 +42,8 @@ out:
     return status;
 }
 
-/* Allocates n flags and sets those of which[0..count). */
+/* Allocate n flags, and set those whose indices are in which[0 .. count - 1]. *out is owned by the
+ * caller. */
 static kn_status new_marks(kn_ctx *ctx, ptrdiff_t n, const ptrdiff_t *which, ptrdiff_t count,
                            bool **out)
 {
@@ -53,7 +55,7 @@ static kn_status new_marks(kn_ctx *ctx, ptrdiff_t n, const ptrdiff_t *which, ptr
     return status;
 }
 
-/* Reason for a row that was matched but not used: its missing covariates, or else no finite
+/* Reason why a row was matched but not used, into out: its missing covariates, or else no finite
  * response. */
 static void describe_missing(const kn_table *t, const kn_encoding *encoding, ptrdiff_t row,
                              char *out, size_t size)
@@ -75,7 +77,7 @@ static const char *const LEFT[] = {[KN_LEFT_BY_WHERE] = "not chosen by where",
                                    [KN_LEFT_BY_FOLD] = "in another fold",
                                    [KN_LEFT_BY_TABLE] = "not in each table of responses"};
 
-/* Adds covariate rows that are not among the used participants. */
+/* List the rows of the covariates that are not among the participants p, each with its reason. */
 static kn_status add_absent_rows(kn_ctx *ctx, const kn_data *d, const kn_encoding *encoding,
                                  const kn_sample *p, kn_exclusions *out)
 {
@@ -107,7 +109,8 @@ out:
     return status;
 }
 
-/* Adds response ids without a covariate row. */
+/* List the ids of responses without a row of covariates, each with its reason; nothing if rows are
+ * matched by position. */
 static kn_status absent_responses(kn_ctx *ctx, const kn_data *d, kn_exclusions *out)
 {
     kn_status status;

@@ -25,11 +25,13 @@ kn_status kn_exclusions_new(kn_ctx *ctx, const kn_data *data, const kn_encoding 
                             const kn_sample *participants, kn_exclusions *out);
 void kn_exclusions_clear(kn_exclusions *a); /* accepts {0} */
 
-json_t *kn_exclusions_json(
-    const kn_exclusions *a); /* Object {reason: count}, a new reference; NULL: out of memory. */
+/* New JSON object {reason: number of participants}, owned by the caller; NULL: out of memory. */
+json_t *kn_exclusions_json(const kn_exclusions *a);
 
 /* Name of a participant without id: "row-0001" for row 0 of the covariate table. */
 enum { KN_ROW_NAME = 32 };
+
+/* out = name of a participant without id: "row-0001" for row 0 of the covariate table. */
 void kn_row_name(ptrdiff_t row, char out[KN_ROW_NAME]);
 
 #endif

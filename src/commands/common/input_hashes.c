@@ -10,7 +10,7 @@
 #include "base/memory/plan.h"
 #include "io/file/byte_source.h"
 
-/* Hash of the file content, as xxhsum -H64 prints it. */
+/* XXH64 of the content of a file, as xxhsum -H64 prints it. */
 static kn_status file_hash(kn_ctx *ctx, const char *path, uint64_t *out)
 {
     enum { PIECE = 1 << 14 };
@@ -31,8 +31,8 @@ static kn_status file_hash(kn_ctx *ctx, const char *path, uint64_t *out)
     return status;
 }
 
-/* Hash of a file that may be very large: its length, PIECES + 1 pieces spread over it including its
- * end, where a compressed file has its checksum. Chained to *h. */
+/* Continue the hash *h with a file that may be very large: its length, and PIECES + 1 pieces spread
+ * over it including its end, where a compressed file has its checksum. */
 static kn_status sampled_hash(kn_ctx *ctx, const char *path, uint64_t *h)
 {
     enum { PIECE = 4096, PIECES = 64 };

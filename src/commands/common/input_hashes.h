@@ -7,18 +7,19 @@
 
 #include "data/dataset.h"
 
-/* "xxh64:28192758c5b520c3", a new reference; kind: how it was made. */
+/* A hash as a new JSON string such as "xxh64:28192758c5b520c3"; kind: how it was made. */
 json_t *kn_hash_json(const char *kind, uint64_t h);
-/* Hash of the content of a file, as xxhsum -H64 prints it; JSON null if there is none, or if it was
- * deleted meanwhile: results are not discarded for that. */
+
+/* Hash of the content of a file, as xxhsum -H64 prints it, as a new JSON string. JSON null if there
+ * is no such file any more: results are not discarded for that. */
 json_t *kn_file_hash_json(kn_ctx *ctx, const char *path);
 
-/* True if responses_path is not itself the file, or not the only one: joined tables, folders. */
+/* True if responses_path is not itself the only file of the responses: joined tables, folders. */
 bool kn_responses_are_several(const kn_data *data);
 
-/* Hash of the responses file, or of the hashes of several: of the complete table or image list; for
- * an array or image of all participants of samples of its bytes, since it may be too large; 0:
- * there is no file. */
+/* Hash of the responses file, or of the hashes of several. Of a table or image list it is that of
+ * its content; of an array or an image of all participants that of samples of its bytes, since it
+ * may be very large. 0 if there is no file. */
 kn_status kn_responses_stamp(kn_ctx *ctx, const kn_data *data, uint64_t *out);
 
 #endif

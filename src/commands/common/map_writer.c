@@ -12,6 +12,7 @@
 
 #include "base/memory/alloc.h"
 #include "commands/common/output_folder.h"
+#include "data/table/text_list.h"
 #include "io/file/path.h"
 #include "io/image/image.h"
 #include "io/npy/npy.h"
@@ -43,7 +44,7 @@ struct kn_mapfile {
 
 /* ---- formats ---- */
 
-/* Opens one image per part of the space with n volumes (flat: a single 3D volume each). */
+/* Open one image per hemisphere of the space for n volumes (flat: a single 3D volume each). */
 static kn_status open_image(kn_ctx *ctx, kn_mapfile *f, const char *const *path, ptrdiff_t n,
                             bool flat)
 {
@@ -67,7 +68,7 @@ out:
     return status;
 }
 
-/* Writes one participant's values, T floats, to the volume of each part. */
+/* Write the values of one participant (T floats) as the next volume of each hemisphere. */
 static kn_status put_image(kn_ctx *ctx, kn_mapfile *f, const char *id, const float *values)
 {
     (void)id;
@@ -83,12 +84,14 @@ out:
     return status;
 }
 
+/* Finish the image files of a map. */
 static kn_status commit_image(kn_ctx *ctx, kn_mapfile *f)
 {
     kn_status status = kn_image_writer_commit(ctx, f->writer);
     return status == KN_OK && f->second ? kn_image_writer_commit(ctx, f->second) : status;
 }
 
+/* Close the image writers of a map; files that were not committed are removed. */
 static void free_image(kn_mapfile *f)
 {
     kn_image_writer_free(f->writer);
@@ -96,7 +99,8 @@ static void free_image(kn_mapfile *f)
     f->second = NULL;
 }
 
-/* Finds where the second hemisphere begins; voxels are in ascending order. */
+/* Set f->cut, the first response of the second hemisphere, and its voxels relative to that image;
+ * voxels are in ascending order. */
 static kn_status find_hemisphere_cut(kn_ctx *ctx, kn_mapfile *f)
 {
     const kn_space *s = f->layout->space;
@@ -113,7 +117,7 @@ static kn_status find_hemisphere_cut(kn_ctx *ctx, kn_mapfile *f)
     return status;
 }
 
-/* Writes the column name of response j: its own name, voxel_INDEX or response_NUMBER. */
+/* Write the column name of response j: its own name, voxel_INDEX or response_NUMBER. */
 static kn_status column_name(kn_ctx *ctx, const kn_maplayout *l, kn_table_writer *w, ptrdiff_t j)
 {
     char name[64];
@@ -126,7 +130,7 @@ static kn_status column_name(kn_ctx *ctx, const kn_maplayout *l, kn_table_writer
     return kn_table_writer_text(ctx, w, name);
 }
 
-/* Name of a map in columns.def, such as "z.csv". */
+/* Name of a map in columns.def, such as "z.csv", written to out. */
 static const char *table_name(const char *map, char out[64])
 {
     snprintf(out, 64, "%s.csv", map);
@@ -141,7 +145,7 @@ static bool has_sidecar(const kn_maplayout *l, const char *map, bool single)
            kn_sidecar_known(table_name(map, table));
 }
 
-/* Opens a CSV file and writes its header: an id column unless the map is single, and one per
+/* Open a CSV file and write its header: an id column unless the map is single, and one column per
  * response. */
 static kn_status open_table(kn_ctx *ctx, kn_mapfile *f, const char *const *path, ptrdiff_t n,
                             bool flat)
@@ -162,7 +166,7 @@ out:
     return status;
 }
 
-/* Writes one row of T values; id is NULL for single maps. */
+/* Write one row of T values; id is NULL for single maps. */
 static kn_status put_table(kn_ctx *ctx, kn_mapfile *f, const char *id, const float *values)
 {
     kn_status status = KN_OK;
@@ -175,6 +179,7 @@ out:
     return status;
 }
 
+/* Finish the CSV file of a map. */
 static kn_status commit_table(kn_ctx *ctx, kn_mapfile *f)
 {
     return kn_table_writer_commit(ctx, f->writer);
@@ -185,7 +190,7 @@ static void free_table(kn_mapfile *f)
     kn_table_writer_free(f->writer);
 }
 
-/* Opens a NumPy file of n x T floats. */
+/* Open a NumPy file of n x T floats. */
 static kn_status open_array(kn_ctx *ctx, kn_mapfile *f, const char *const *path, ptrdiff_t n,
                             bool flat)
 {
@@ -197,6 +202,7 @@ static kn_status open_array(kn_ctx *ctx, kn_mapfile *f, const char *const *path,
     return status;
 }
 
+/* Append one row of T floats to the NumPy file. */
 static kn_status put_array(kn_ctx *ctx, kn_mapfile *f, const char *id, const float *values)
 {
     (void)id;
@@ -244,8 +250,8 @@ void kn_mapfile_tail(const kn_maplayout *l, const char *name, int k, char *tail,
              format->extension ? format->extension : l->space->part[k].ending);
 }
 
-/* Makes DIR/ID_NAME_SIDE.EXT of part k; without ID_ if id is NULL, without _SIDE if there is one
- * part. */
+/* path = DIR/ID_NAME_SIDE.EXT of hemisphere k; without ID_ if id is NULL, without _SIDE if there is
+ * one image. KN_ERR_DATA for an id with a slash, KN_ERR_IO for a path that is too long. */
 static kn_status map_path(kn_ctx *ctx, const kn_maplayout *l, const char *name, const char *id,
                           int k, char path[PATH])
 {
@@ -288,7 +294,8 @@ out:
     return status;
 }
 
-/* Opens the file of all rows, or with split the file of the next row. */
+/* Open the map file of all rows, or with one file per participant ({split}) that of the next
+ * row. */
 static kn_status open_next(kn_ctx *ctx, kn_mapfile *f)
 {
     const kn_maplayout *l = f->layout;
@@ -303,6 +310,7 @@ out:
     return status;
 }
 
+/* Free the writer of the open file; removes the file unless it was committed. */
 static void close_file(kn_mapfile *f)
 {
     if (f->writer)
@@ -381,7 +389,8 @@ void kn_stale_files_clear(kn_stale_files *l)
     *l = (kn_stale_files){0};
 }
 
-/* True if a list such as "z.nii.gz,yhat.nii.gz" has the name of n bytes; NULL: an empty list. */
+/* True if a comma-separated list such as "z.nii.gz,yhat.nii.gz" has the name of n bytes; a NULL
+ * list is empty. */
 static bool list_has(const char *list, const char *name, size_t n)
 {
     for (const char *m = list; m && *m;) {
@@ -393,7 +402,8 @@ static bool list_has(const char *list, const char *name, size_t n)
     return false;
 }
 
-/* Adds the files ID_NAME of a list such as "z.nii.gz,yhat.nii.gz", except those in `kept`. */
+/* Add to out the existing files DIR/ID_NAME for every NAME of the list `maps` that is not in the
+ * list `kept`. KN_ERR_MEMORY. */
 static kn_status add_maps(kn_ctx *ctx, const kn_maplayout *layout, const char *id, const char *maps,
                           const char *kept, kn_stale_files *out)
 {
@@ -417,12 +427,8 @@ out:
     return status;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Compares the ids of the earlier table with those of the layout. */
+/* List the maps of participants in the earlier table t whose id is not among the n of the layout,
+ * or whose name is not in `now`. Nothing if t is not a table of kronorm. */
 static kn_status find_stale_files(kn_ctx *ctx, const kn_maplayout *layout, const kn_table *t,
                                   ptrdiff_t n, const char *now, kn_stale_files *out)
 {
@@ -435,10 +441,10 @@ static kn_status find_stale_files(kn_ctx *ctx, const kn_maplayout *layout, const
     if (n > 0)
         memcpy(memory, layout->id, (size_t)n * sizeof *layout->id);
     if (n > 0)
-        qsort(memory, (size_t)n, sizeof *layout->id, by_text);
+        qsort(memory, (size_t)n, sizeof *layout->id, kn_by_text);
     for (ptrdiff_t i = 0; i < kn_table_rows(t); i++) {
         const char *name = kn_table_cell(t, i, id), *list = kn_table_cell(t, i, maps);
-        bool stays = n > 0 && bsearch(&name, memory, (size_t)n, sizeof *layout->id, by_text);
+        bool stays = n > 0 && bsearch(&name, memory, (size_t)n, sizeof *layout->id, kn_by_text);
         if (!kn_text_is_missing(list))
             KN_TRY(add_maps(ctx, layout, name, list, stays ? now : NULL, out));
     }

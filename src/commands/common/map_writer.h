@@ -22,13 +22,14 @@ typedef struct kn_maplayout {
  * images: stays _TRAINED). KN_ERR_ARGUMENT for images from a model without image geometry. */
 kn_status kn_mapfile_format(kn_ctx *ctx, const kn_space *space, kn_format asked, kn_format *out);
 
-int kn_mapfile_count(const kn_maplayout *l); /* files per map: 2 if the space has two hemispheres */
+/* Number of files per map: 2 if the space has two hemispheres and the format is an image. */
+int kn_mapfile_count(const kn_maplayout *l);
 /* File name of part (hemisphere) k without id, such as "z.nii.gz" or "z_lh.func.gii"; truncated to
  * `size`. */
 void kn_mapfile_tail(const kn_maplayout *l, const char *name, int k, char *tail, size_t size);
 
-/* Checks before the computation that all n rows of map `name` can be written: path length, ids
- * without slash, existing files, inputs that would be overwritten. */
+/* Check before the computation that all n rows of map `name` can be written: path length, ids
+ * without slash, existing files, inputs that would be overwritten. single: one row without id. */
 kn_status kn_mapfile_check(kn_ctx *ctx, const kn_maplayout *layout, const char *name, ptrdiff_t n,
                            bool single);
 
@@ -48,7 +49,9 @@ kn_status kn_mapfile_new(kn_ctx *ctx, const kn_maplayout *layout, const char *na
 kn_status kn_mapfile_rows(kn_ctx *ctx, kn_mapfile *file, const float *values, ptrdiff_t rows);
 /* Finishes the files after the last row and adds their number to *n_files. */
 kn_status kn_mapfile_commit(kn_ctx *ctx, kn_mapfile *file, ptrdiff_t *n_files);
-void kn_mapfile_free(kn_mapfile *file); /* accepts NULL; leaves no file unless committed */
+
+/* Free a map; NULL is allowed. Its files are removed unless they were committed. */
+void kn_mapfile_free(kn_mapfile *file);
 
 /* ---- stale maps ---- */
 

@@ -13,7 +13,7 @@
 #include "commands/common/maps_api.h"
 #include "la/la.h"
 
-/* Checks the model and allocates *m; *maps is NULL until the call succeeds. */
+/* Check the model and allocate *m, empty maps of it; *maps is NULL until the call succeeds. */
 static kn_status begin_maps(kn_ctx *ctx, const kn_model *model, kn_maps **maps, kn_maps **m)
 {
     void *memory;
@@ -29,8 +29,8 @@ static kn_status begin_maps(kn_ctx *ctx, const kn_model *model, kn_maps **maps, 
     return status;
 }
 
-/* Makes the design matrix of X, with clamped covariates; KN_ERR_SHAPE for a wrong number of
- * columns. */
+/* Make the design matrix (n x F) of covariates X, which are clamped; *out is owned by the caller.
+ * KN_ERR_SHAPE for a wrong number of columns. */
 static kn_status make_design(kn_ctx *ctx, const kn_model *model, kn_view X, kn_mat *out)
 {
     kn_status status;
@@ -72,8 +72,8 @@ out:
     return status;
 }
 
-/* Refuses models whose training maps cannot be recomputed: de-identified ones, and those with
- * imputed cells, which are not stored [METHOD 0b]. */
+/* Refuse models whose training maps cannot be computed again: de-identified ones (KN_ERR_ARGUMENT),
+ * and those with imputed cells, which are not stored (KN_ERR_DATA) [METHOD 0b]. */
 static kn_status check_complete(kn_ctx *ctx, const kn_model *model)
 {
     if (model->deidentified)
@@ -103,7 +103,7 @@ out:
     return status;
 }
 
-/* Fails unless 2 <= folds <= N and all fold numbers (N; NULL: not given) are from 0 to folds -
+/* KN_ERR_ARGUMENT unless 2 <= folds <= N and all fold numbers (N; NULL: not given) are 0 .. folds -
  * 1. */
 static kn_status check_folds(kn_ctx *ctx, ptrdiff_t N, int folds, const int *fold)
 {
@@ -121,7 +121,7 @@ kn_status kn_maps_cv(kn_ctx *ctx, const kn_model *model, kn_view Y, int folds, c
 {
     kn_status status;
     kn_maps *m;
-    void *distributed = NULL, *groups = NULL;
+    int *own = NULL, *groups = NULL;
     KN_TRY(begin_maps(ctx, model, maps, &m));
     KN_TRY(kn_check_training(ctx, model, Y));
     KN_TRY(check_folds(ctx, model->info.n_samples, folds, fold));
@@ -133,13 +133,13 @@ kn_status kn_maps_cv(kn_ctx *ctx, const kn_model *model, kn_view Y, int folds, c
     }
     if (!fold) {
         ptrdiff_t N = model->info.n_samples;
-        KN_TRY(kn_alloc(ctx, N, sizeof(int), &distributed));
-        KN_TRY(kn_alloc(ctx, N, sizeof(int), &groups));
+        KN_TRY(kn_alloc_int(ctx, N, &own));
+        KN_TRY(kn_alloc_int(ctx, N, &groups));
         for (ptrdiff_t i = 0; model->grouped && i < N; i++)
-            ((int *)groups)[i] = (int)model->gp.latent.groups.of[i];
+            groups[i] = (int)model->gp.latent.groups.of[i];
         KN_TRY(kn_folds_assign(ctx, N, model->grouped ? groups : NULL, model->row_order,
-                               model->seed, &folds, distributed));
-        fold = distributed;
+                               model->seed, &folds, own));
+        fold = own;
     }
     kn_responses responses = kn_responses_of(Y, &model->y);
     kn_cv_problem problem = {.Y = &responses, .folds = folds, .fold = fold};
@@ -147,13 +147,13 @@ kn_status kn_maps_cv(kn_ctx *ctx, const kn_model *model, kn_view Y, int folds, c
     *maps = m;
 out:
     kn_free(groups);
-    kn_free(distributed);
+    kn_free(own);
     if (status != KN_OK)
         kn_maps_free(m);
     return status;
 }
 
-/* Fails with KN_ERR_SHAPE unless the matrix is empty (not wanted) or rows x cols. */
+/* KN_ERR_SHAPE unless matrix m is empty (not wanted) or rows x cols; name: for the message. */
 static kn_status check_output(kn_ctx *ctx, kn_mat m, ptrdiff_t rows, ptrdiff_t cols,
                               const char *name)
 {

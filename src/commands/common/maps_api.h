@@ -11,9 +11,9 @@ typedef struct kn_predict_context {
     const bool *without_site; /* n: predict without site effect; NULL: never */
 } kn_predict_context;
 
-/* Like kn_maps_predict: X is n x covariates in original units, *maps is owned by the caller
- * (kn_maps_free). The arrays of `known` are borrowed during the call. KN_ERR_SHAPE if X has another
- * number of columns than the model. */
+/* Like kn_maps_predict(), for participants of known groups or at no training site. X: n x
+ * covariates, original units; the arrays of `known` are borrowed during the call. *maps is owned by
+ * the caller (kn_maps_free). KN_ERR_SHAPE if X has another number of columns than the model. */
 kn_status kn_maps_predict_known(kn_ctx *ctx, const kn_model *model, kn_view X,
                                 kn_predict_context known, kn_maps **maps);
 

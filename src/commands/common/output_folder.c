@@ -8,23 +8,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "data/table/text_list.h"
 #include "io/file/byte_source.h"
+#include "io/file/path.h"
 
 enum { PATH = 4096 };
 static const char SUMMARY[] = "summary.json", LIST[] = "files";
 
 /* ---- the list in the summary ----------------------------------------------------------------- */
 
-/* The name of a path in `dir`; NULL: it is elsewhere. */
+/* The part of a path below folder `dir`, borrowed; NULL if the path is elsewhere. */
 static const char *name_in(const char *dir, const char *path)
 {
     size_t n = strlen(dir);
     return strncmp(path, dir, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
-}
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 kn_status kn_folder_list_files(kn_ctx *ctx, const char *dir, const kn_write_options *options,
@@ -41,7 +38,7 @@ kn_status kn_folder_list_files(kn_ctx *ctx, const char *dir, const kn_write_opti
             name[n++] = name_in(dir, kn_uncommitted_files_path(pending, i));
     if (status == KN_OK) {
         name[n++] = SUMMARY;
-        qsort(name, (size_t)n, sizeof *name, by_text);
+        qsort(name, (size_t)n, sizeof *name, kn_by_text);
     }
     for (ptrdiff_t i = 0; status == KN_OK && i < n; i++)
         json_array_append_new(list,
@@ -66,13 +63,14 @@ bool kn_may_delete(const kn_write_options *options, const char *path)
     return true;
 }
 
-/* False for names that lead out of the folder. */
+/* True for a relative file name that does not lead out of the folder. */
 static bool is_inside(const char *name)
 {
     return name && *name && *name != '/' && strcmp(name, "..") != 0 &&
            strncmp(name, "../", 3) != 0 && !strstr(name, "/../");
 }
 
+/* True if path is among the files that this run has written but not yet renamed. */
 static bool is_pending(const kn_uncommitted_files *pending, const char *path)
 {
     for (ptrdiff_t i = 0; i < kn_uncommitted_files_count(pending); i++)
@@ -81,7 +79,8 @@ static bool is_pending(const kn_uncommitted_files *pending, const char *path)
     return false;
 }
 
-/* Removes the files of an old summary that this run does not write. */
+/* Remove the files in `dir` that its old summary (JSON object, may be NULL) lists and this run does
+ * not write; logs how many. */
 static void remove_stale(kn_ctx *ctx, const char *dir, const json_t *old,
                          const kn_write_options *options)
 {
@@ -104,7 +103,8 @@ static void remove_stale(kn_ctx *ctx, const char *dir, const json_t *old,
                stayed);
 }
 
-/* Removes a summary.json, so that the folder counts as incomplete until the new one is there. */
+/* Remove a summary.json, so that the folder counts as incomplete until the new one is there.
+ * KN_ERR_IO if it cannot be removed. */
 static kn_status remove_summary(kn_ctx *ctx, const char *path, const kn_write_options *options)
 {
     if (!kn_may_delete(options, path) || unlink(path) == 0 || errno == ENOENT)
@@ -112,6 +112,7 @@ static kn_status remove_summary(kn_ctx *ctx, const char *path, const kn_write_op
     return kn_fail_errno(ctx, path, "cannot be replaced", errno);
 }
 
+/* True if the file name of path is summary.json. */
 static bool is_summary(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -120,11 +121,10 @@ static bool is_summary(const char *path)
 
 kn_status kn_folder_commit(kn_ctx *ctx, const char *dir, const kn_write_options *options)
 {
-    kn_status status = KN_OK;
+    kn_status status;
     char path[PATH];
     json_t *old = NULL;
-    if (snprintf(path, PATH, "%s/%s", dir, SUMMARY) >= PATH)
-        return kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", dir);
+    KN_TRY(kn_path_in_folder(ctx, dir, SUMMARY, path, PATH));
     if (options->force) {
         old = json_load_file(path, 0, NULL);
         KN_TRY(remove_summary(ctx, path, options));

@@ -23,7 +23,7 @@ const kn_scored_kind kn_scored_by_change = {
 
 /* ---- which files ---- */
 
-/* True for z-map names: "z.EXT", or with hemisphere "z_lh.EXT". */
+/* True for the name of a z-map: "z.EXT", or for a hemisphere "z_lh.EXT". */
 static bool is_z(const kn_scored *s, const char *name)
 {
     static const char *const sides[] = {".", "_lh.", "_rh.", "_1.", "_2."};
@@ -36,7 +36,8 @@ static bool is_z(const kn_scored *s, const char *name)
            (kn_path_ends(name, ".csv") || kn_path_ends(name, ".npy") || kn_image_is_name(name));
 }
 
-/* Keeps the first KN_PARTS names of z-maps, sorted; *found counts all of them. */
+/* If the text of `length` bytes is the name of a z-map, count it in *found, list it for messages,
+ * and keep the first KN_PARTS names, sorted, in s->tail. */
 static kn_status add_z_map(kn_ctx *ctx, kn_scored *s, const char *name, size_t length, int *found,
                            kn_listing *list)
 {
@@ -59,7 +60,7 @@ static kn_status add_z_map(kn_ctx *ctx, kn_scored *s, const char *name, size_t l
     return KN_OK;
 }
 
-/* True for one file without side, or two files with a side and the same extension. */
+/* True if the files found are one without a side, or two with a side and the same extension. */
 static bool is_whole(const kn_scored *s, int found)
 {
     const char *a = strchr(s->tail[0], '.'), *b = found == 2 ? strchr(s->tail[1], '.') : NULL;
@@ -68,8 +69,8 @@ static bool is_whole(const kn_scored *s, int found)
     return found == 1 ? !side : found == 2 && side && s->tail[1][n] == '_' && strcmp(a, b) == 0;
 }
 
-/* Finds the z maps of the folder by their names; `list` collects those found, for the error
- * message. */
+/* Find the z-maps of the folder by their names; `list` collects those found, for the error message.
+ * KN_ERR_IO if the folder cannot be opened. */
 static kn_status find_map_files(kn_ctx *ctx, kn_scored *s, int *found, kn_listing *list)
 {
     kn_status status = KN_OK;
@@ -83,8 +84,8 @@ out:
     return status;
 }
 
-/* Finds the z-map files: with split from column `maps` of the table, else by looking into the
- * folder. */
+/* Find the names of the z-map files: with split from column `maps` of the table, else by looking
+ * into the folder. KN_ERR_DATA unless they are one map, or two hemispheres. */
 static kn_status find_files(kn_ctx *ctx, kn_scored *s)
 {
     kn_status status = KN_OK;
@@ -111,7 +112,8 @@ out:
     return status;
 }
 
-/* Makes DIR/TAIL, or with split DIR/ID_TAIL of row i. */
+/* path = DIR/TAIL, or with split DIR/ID_TAIL of row i; part: hemisphere. KN_ERR_IO if it is too
+ * long. */
 static kn_status map_path(kn_ctx *ctx, const kn_scored *s, ptrdiff_t i, int part, char path[PATH])
 {
     const char *id = s->split ? kn_scored_id(s, i) : "";
@@ -121,6 +123,7 @@ static kn_status map_path(kn_ctx *ctx, const kn_scored *s, ptrdiff_t i, int part
 
 /* ---- one file ---- */
 
+/* Close whatever of f is open; {0} is allowed. */
 static void close_file(kn_zfile *f)
 {
     kn_images_free(f->images);
@@ -129,7 +132,8 @@ static void close_file(kn_zfile *f)
     *f = (kn_zfile){0};
 }
 
-/* Opens the map file i: CSV, NumPy array in C order, or images of one or two parts. f owns it. */
+/* Open the map file of row i: a CSV table, a NumPy array in C order, or images of one or two
+ * hemispheres. f owns it. */
 static kn_status open_file(kn_ctx *ctx, const kn_scored *s, ptrdiff_t i, kn_zfile *f)
 {
     kn_status status;
@@ -154,6 +158,7 @@ out:
     return status;
 }
 
+/* Number of maps in the open file. */
 static ptrdiff_t count_rows(const kn_zfile *f)
 {
     return f->images  ? kn_images_count(f->images)
@@ -161,6 +166,7 @@ static ptrdiff_t count_rows(const kn_zfile *f)
                       : f->array.header.rows;
 }
 
+/* Number of responses of each map in the open file; for images all voxels. */
 static ptrdiff_t width_of(const kn_zfile *f)
 {
     return f->images  ? kn_geometry_voxels(kn_images_geometry(f->images))
@@ -168,7 +174,7 @@ static ptrdiff_t width_of(const kn_zfile *f)
                       : f->array.header.cols;
 }
 
-/* Reads row `row` of a CSV map into z (T); an empty cell is NaN, a text an error. */
+/* Read row `row` of a CSV map into z (T floats); an empty cell is NaN, a text KN_ERR_DATA. */
 static kn_status read_table_row(kn_ctx *ctx, const kn_zfile *f, ptrdiff_t row, ptrdiff_t T,
                                 float *z)
 {
@@ -181,7 +187,7 @@ static kn_status read_table_row(kn_ctx *ctx, const kn_zfile *f, ptrdiff_t row, p
     return KN_OK;
 }
 
-/* Reads row `row` of a NumPy map of single or double precision into z (T). */
+/* Read row `row` of a NumPy map of single or double precision into z (T floats). */
 static kn_status read_array_row(kn_ctx *ctx, const kn_zfile *f, ptrdiff_t row, ptrdiff_t T,
                                 float *z)
 {
@@ -200,7 +206,8 @@ out:
 
 /* ---- the folder ---- */
 
-/* Joins the id columns: "c01", for a pair of visits "c01_ses-1_ses-2". */
+/* Join the id columns of a table row: "c01", for a pair of visits "c01_ses-1_ses-2". *out is owned
+ * by the caller. */
 static kn_status make_id(kn_ctx *ctx, const kn_scored *s, ptrdiff_t row, char **out)
 {
     const char *text[3] = {"", "", ""};
@@ -219,15 +226,15 @@ static kn_status make_id(kn_ctx *ctx, const kn_scored *s, ptrdiff_t row, char **
     return status;
 }
 
-/* Reads the table and keeps its used rows. */
+/* Read the table of the folder, and keep the rows that were used with their ids. KN_ERR_DATA if a
+ * column is absent or no row was used. */
 static kn_status read_participants(kn_ctx *ctx, kn_scored *s)
 {
     kn_status status;
     char path[PATH], why[64];
     ptrdiff_t use = -1;
     void *memory;
-    if (snprintf(path, PATH, "%s/%s", s->dir, s->kind->table) >= PATH)
-        return kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", s->dir);
+    KN_TRY(kn_path_in_folder(ctx, s->dir, s->kind->table, path, PATH));
     snprintf(why, sizeof why, "which %s writes", s->kind->command);
     KN_TRY(kn_table_read(ctx, path, &s->participants));
     for (int k = 0; k < 3 && s->kind->part[k]; k++)
@@ -251,7 +258,7 @@ out:
     return status;
 }
 
-/* Sets the response space from the open file; for images every voxel is a response. */
+/* Set the space of the responses from the open file; for images every voxel is a response. */
 static kn_status read_space(kn_ctx *ctx, kn_scored *s)
 {
     kn_status status = KN_OK;
@@ -281,8 +288,8 @@ out:
     return status;
 }
 
-/* Checks the open file of row i: number of maps, responses as in the first file, ids as in the
- * table. */
+/* KN_ERR_DATA unless the open file of row i has the expected number of maps, responses as in the
+ * first file, and ids as in the table. */
 static kn_status check_file(kn_ctx *ctx, const kn_scored *s, ptrdiff_t i)
 {
     kn_status status;

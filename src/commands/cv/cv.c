@@ -26,7 +26,8 @@ enum { FOLD_NAME = 48 };
 
 typedef enum part { JUDGED, CONTROLS, OTHERS } part;
 
-/* Data of a fold: all scored rows, its controls, or the rest. *out is owned by the caller. */
+/* Data of a fold: all scored rows, its controls, or the other scored rows. *out is owned by the
+ * caller. */
 static kn_status select_rows(kn_ctx *ctx, kn_cv_work *w, int fold, part which, kn_data **out)
 {
     const kn_holdout *h = &w->holdout;
@@ -37,7 +38,8 @@ static kn_status select_rows(kn_ctx *ctx, kn_cv_work *w, int fold, part which, k
     return kn_data_subset_new(ctx, w->preloaded, w->use, out);
 }
 
-/* Fits the model of a fold and broadcasts it. Collective. */
+/* Fit the model of a fold to the participants outside it, and broadcast it to all ranks. *model is
+ * owned by the caller. Collective. */
 static kn_status fit_others(kn_ctx *ctx, kn_cv_work *w, int fold, kn_model **model)
 {
     kn_status status;
@@ -58,7 +60,7 @@ out:
     return status;
 }
 
-/* Scores a subset of the fold into its join. Collective. */
+/* Score a subset of the fold into its join. Collective. */
 static kn_status score_subset(kn_ctx *ctx, kn_cv_work *w, const kn_model *model, int fold,
                               part which)
 {
@@ -71,7 +73,8 @@ static kn_status score_subset(kn_ctx *ctx, kn_cv_work *w, const kn_model *model,
     return status;
 }
 
-/* Adapts the model to the controls of the fold and scores the others into the second join. */
+/* Adapt the model to the controls of the fold, and score the others into the second join.
+ * Collective. */
 static kn_status score_adapted(kn_ctx *ctx, kn_cv_work *w, const kn_model *model, int fold)
 {
     kn_status status;
@@ -86,7 +89,8 @@ out:
     return status;
 }
 
-/* Adds the fold to the error message. */
+/* Put the name of the fold before the error message, unless the status is KN_OK or cancelled;
+ * returns the status. */
 static kn_status name_fold(kn_ctx *ctx, kn_status status, const char *fold)
 {
     char before[1024];
@@ -96,8 +100,8 @@ static kn_status name_fold(kn_ctx *ctx, kn_status status, const char *fold)
     return kn_fail(ctx, status, "%s: %s", fold, before);
 }
 
-/* Fits and scores one fold. Warnings of the fit go to w->of_fits, and all ranks agree on the
- * status. Collective. */
+/* Fit and score one fold. Warnings of the fit go to w->of_fits, and all ranks agree on the status.
+ * Collective. */
 static kn_status run_fold(kn_ctx *ctx, kn_cv_work *w, int fold)
 {
     kn_status status;
@@ -156,7 +160,7 @@ static bool same_sentence(const char *a, const char *b)
     }
 }
 
-/* Message without the level at its beginning, which with {leave_out} differs between folds. */
+/* The message without the level at its beginning, which with {leave_out} differs between folds. */
 static const char *after_level(const kn_cv_work *w, const char *text)
 {
     const kn_strata *level = &w->holdout.level;
@@ -168,7 +172,7 @@ static const char *after_level(const kn_cv_work *w, const char *text)
     return text;
 }
 
-/* Number of folds with such a message. */
+/* Number of folds with a warning like `text`, by same_sentence(). */
 static ptrdiff_t folds_like(const kn_cv_work *w, const char *text)
 {
     ptrdiff_t n = 0;
@@ -181,7 +185,7 @@ static ptrdiff_t folds_like(const kn_cv_work *w, const char *text)
     return n;
 }
 
-/* Repeats each warning of the fits once, with the number of folds; those about all data are known
+/* Repeat each warning of the fits once, with the number of folds; those about all data were given
  * already. */
 static void log_fit_warnings(kn_ctx *ctx, const kn_cv_work *w)
 {
@@ -205,7 +209,7 @@ static void log_fit_warnings(kn_ctx *ctx, const kn_cv_work *w)
         kn_log(ctx, KN_LOG_WARNING, "and %td more such warnings", left);
 }
 
-/* Warns of participants with a level that is in their fold only. */
+/* Warn of participants with a level that occurs in their fold only. */
 static void log_unseen(kn_ctx *ctx, const kn_cv_work *w)
 {
     ptrdiff_t n = 0;
@@ -218,7 +222,7 @@ static void log_unseen(kn_ctx *ctx, const kn_cv_work *w)
                n, w->join->scores->n);
 }
 
-/* Warns of participants without adaptation: with several batch columns a site is a combination of
+/* Warn of participants without adaptation: with several batch columns a site is a combination of
  * levels, and some have no control. */
 static void log_not_adapted(kn_ctx *ctx, const kn_cv_work *w)
 {
@@ -235,7 +239,8 @@ static void log_not_adapted(kn_ctx *ctx, const kn_cv_work *w)
 
 /* ---- results ---- */
 
-/* Hash of all values in the order of reading, from the hashes made during scoring. */
+/* Set w->values, the hash of all responses in the order of reading, from the hashes made during
+ * scoring. */
 static kn_status hash_values(kn_ctx *ctx, kn_cv_work *w)
 {
     void *memory = NULL;
@@ -249,7 +254,7 @@ static kn_status hash_values(kn_ctx *ctx, kn_cv_work *w)
     return status;
 }
 
-/* Joins and writes the scores, and fills the info struct. Root only. */
+/* Compute what depends on all participants, for both joins, and fill the info struct. Root only. */
 static kn_status finish_scores(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status = KN_OK;
@@ -288,7 +293,7 @@ out:
     return status;
 }
 
-/* Prepares, runs all folds, and writes the results on root. Collective. */
+/* Prepare, run all folds, and finish the scores on root. Collective. */
 static kn_status cross_validate(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status = kn_cv_prepare(ctx, w);
@@ -305,7 +310,7 @@ out:
     return status;
 }
 
-/* Writes and commits all files. Root only. */
+/* Write and commit all files; summary.json is the last. Root only. */
 static kn_status write_files(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status;
@@ -322,8 +327,8 @@ out:
     return status;
 }
 
-/* {split}: assigns the test set; nothing is fitted and no response is read. */
-static kn_status deal_lists(kn_ctx *ctx, kn_cv_work *w)
+/* {split}: assign the test set. Nothing is fitted, and no response is read. */
+static kn_status assign_test_set(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status;
     KN_TRY(kn_data_finalise(ctx, &w->s, w->data));
@@ -338,7 +343,7 @@ out:
     return status;
 }
 
-/* Checks required and contradictory options. */
+/* KN_ERR_ARGUMENT if a required option is not given, or options contradict each other. */
 static kn_status check_needs(kn_ctx *ctx, const kn_options *o, const kn_settings *s)
 {
     static const struct {
@@ -378,7 +383,7 @@ kn_status kn_cv(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_cv_inf
         return status;
     kn_resources before = kn_settings_resources(ctx, &w.s);
     kn_warnings *kept = kn_keep_warnings(ctx, &w.warnings);
-    status = w.s.lists ? deal_lists(ctx, &w) : cross_validate(ctx, &w);
+    status = w.s.lists ? assign_test_set(ctx, &w) : cross_validate(ctx, &w);
     status = kn_comm_agree_status(ctx, status); /* all ranks succeeded */
     if (status == KN_OK && kn_ctx_comm(ctx)->rank == 0)
         status = write_files(ctx, &w);

@@ -34,6 +34,7 @@ typedef struct row_level {
     ptrdiff_t participant;
 } row_level;
 
+/* Order of row_level for qsort: by number, then text, then participant. */
 static int by_level(const void *a, const void *b)
 {
     const row_level *x = a, *y = b;
@@ -42,7 +43,8 @@ static int by_level(const void *a, const void *b)
     return order ? order : (x->participant > y->participant) - (x->participant < y->participant);
 }
 
-/* Makes the level text of a row, such as "Leeds Prisma". */
+/* Level of a table row as text, such as "Leeds Prisma" for two columns, with its number if it is
+ * one. The text is owned by the caller. KN_ERR_DATA if it is too long. */
 static kn_status level_of(kn_ctx *ctx, const kn_table *t, const ptrdiff_t *col, ptrdiff_t n_cols,
                           ptrdiff_t row, row_level *out)
 {
@@ -69,7 +71,8 @@ static kn_status level_of(kn_ctx *ctx, const kn_table *t, const ptrdiff_t *col, 
     return kn_text_copy(ctx, text, used, &out->text);
 }
 
-/* Numbers the levels of sorted cells; the texts of first occurrences are moved to `out`. */
+/* Number the levels of sorted cells (all: one per participant) into *out; the text of the first of
+ * each level is moved there. */
 static kn_status number_levels(kn_ctx *ctx, row_level *all, ptrdiff_t participants, kn_strata *out)
 {
     kn_status status;
@@ -129,17 +132,10 @@ void kn_holdout_clear(kn_holdout *h)
     *h = (kn_holdout){0};
 }
 
-static kn_status new_ints(kn_ctx *ctx, ptrdiff_t n, int **out)
-{
-    void *memory;
-    kn_status status = kn_alloc(ctx, n, sizeof **out, &memory);
-    *out = memory;
-    return status;
-}
-
 /* ---- units ---- */
 
-/* Representative of a unit, with path halving; the smallest index of its rows. */
+/* First row of the unit that row i belongs to, by union-find with path halving; unit is shortened
+ * in place. */
 static int root_of(int *unit, int i)
 {
     while (unit[i] != i)
@@ -147,6 +143,7 @@ static int root_of(int *unit, int i)
     return i;
 }
 
+/* Make the units of rows i and j one unit. */
 static void unite_rows(int *unit, int i, int j)
 {
     int a = root_of(unit, i), b = root_of(unit, j);
@@ -158,12 +155,13 @@ typedef struct named {
     int place;
 } named;
 
+/* Order of named rows by text, for qsort. */
 static int by_text(const void *a, const void *b)
 {
     return strcmp(((const named *)a)->text, ((const named *)b)->text);
 }
 
-/* Unites rows with the same text in column col; missing cells unite nothing. */
+/* Unite the rows with the same text in column col of the table; missing cells unite nothing. */
 static kn_status unite_texts(kn_ctx *ctx, const kn_holdout *h, const kn_table *t, ptrdiff_t col)
 {
     void *memory;
@@ -185,7 +183,8 @@ static kn_status unite_texts(kn_ctx *ctx, const kn_holdout *h, const kn_table *t
     return KN_OK;
 }
 
-/* Unites groups of the sample, such as repeated stimuli, which are not in the table. */
+/* Unite the rows of each group of sample p, such as repeated stimuli, which are not in the table.
+ * rows: rows of the table. */
 static kn_status unite_groups(kn_ctx *ctx, const kn_holdout *h, const kn_sample *p, ptrdiff_t rows)
 {
     kn_status status;
@@ -211,7 +210,8 @@ out:
 
 /* ---- order ---- */
 
-/* Hash of a row of the table: of its id, or of all of its cells, in any order of the columns. */
+/* Hash of a row of the covariate table: of its id, or of all of its cells, in any order of the
+ * columns. */
 static uint64_t hash_row(const kn_data *d, ptrdiff_t row)
 {
     const kn_table *t = d->covariates;
@@ -225,7 +225,8 @@ static uint64_t hash_row(const kn_data *d, ptrdiff_t row)
     return sum;
 }
 
-/* The order of the rows of h as that of the sample p, which has the same rows. */
+/* order (h->n) = the canonical order of sample p, which has the same rows, as indices into the
+ * holdout. */
 static kn_status order_as_sample(kn_ctx *ctx, const kn_holdout *h, const kn_sample *p,
                                  ptrdiff_t rows, ptrdiff_t *order)
 {
@@ -241,7 +242,8 @@ static kn_status order_as_sample(kn_ctx *ctx, const kn_holdout *h, const kn_samp
     return KN_OK;
 }
 
-/* Sets h->order; without a sample by the table alone. */
+/* Set h->order, the canonical order of the rows: that of sample p, or without it by the table
+ * alone. */
 static kn_status order_rows(kn_ctx *ctx, const kn_data *d, const kn_sample *p, kn_holdout *h)
 {
     kn_status status;
@@ -259,6 +261,7 @@ out:
     return status;
 }
 
+/* Order of ptrdiff_t for qsort. */
 static int by_number(const void *a, const void *b)
 {
     ptrdiff_t x = *(const ptrdiff_t *)a, y = *(const ptrdiff_t *)b;
@@ -272,8 +275,8 @@ kn_status kn_holdout_new(kn_ctx *ctx, const kn_data *d, const kn_settings *s, co
     const char *group = kn_group_column(s->group);
     *out = (kn_holdout){.n = p ? p->n : d->match.n};
     KN_TRY(kn_alloc_i(ctx, out->n, &out->row));
-    KN_TRY(new_ints(ctx, out->n, &out->unit));
-    KN_TRY(new_ints(ctx, out->n, &out->fold));
+    KN_TRY(kn_alloc_int(ctx, out->n, &out->unit));
+    KN_TRY(kn_alloc_int(ctx, out->n, &out->fold));
     for (ptrdiff_t i = 0; i < out->n; i++) {
         out->row[i] = p ? p->covariate_row[i] : d->match.covariate_row[i];
         out->unit[i] = (int)i;
@@ -330,9 +333,9 @@ kn_status kn_holdout_folds(kn_ctx *ctx, const kn_settings *s, kn_holdout *h)
 
 /* ---- {leave_out} ---- */
 
-/* Rows of a level that can be controls, in canonical order: not labelled, and no row of their unit
- * at this level is labelled; else a labelled row would be scored by a model adapted to the same
- * participant. */
+/* List the rows of a level that can be controls, in canonical order, into healthy (n), and return
+ * their number: not labelled, and no row of their unit at this level is labelled. barred (n):
+ * scratch, all false on entry. */
 static ptrdiff_t find_healthy(const kn_holdout *h, const bool *abnormal, ptrdiff_t level,
                               bool *barred, ptrdiff_t *healthy)
 {
@@ -346,16 +349,17 @@ static ptrdiff_t find_healthy(const kn_holdout *h, const bool *abnormal, ptrdiff
     return n;
 }
 
-/* Draws controls of a level: whole units in seeded order until there are enough, so that no scored
- * participant has a relative among them. At least one row must remain to be scored. */
+/* Draw the controls of a level: whole units in seeded order until there are enough, so that no
+ * scored participant has a relative among them. At least one row must remain to be scored;
+ * otherwise there are none. */
 static kn_status draw_controls(kn_ctx *ctx, const kn_settings *s, const bool *abnormal,
                                kn_holdout *h, ptrdiff_t level)
 {
     kn_status status;
     kn_rng rng;
-    void *barred = NULL;
+    bool *barred = NULL;
     ptrdiff_t *order = NULL, *healthy = NULL, n, taken = 0;
-    KN_TRY(kn_alloc(ctx, h->n, sizeof(bool), &barred));
+    KN_TRY(kn_alloc_bool(ctx, h->n, &barred));
     KN_TRY(kn_alloc_i(ctx, h->n, &healthy));
     n = find_healthy(h, abnormal, level, barred, healthy);
     KN_TRY(kn_alloc_i(ctx, n, &order));
@@ -385,7 +389,6 @@ kn_status kn_holdout_by_level(kn_ctx *ctx, const kn_data *d, const kn_settings *
 {
     enum { MIN = 3 };
     kn_status status;
-    void *memory;
     const kn_table *t = d->covariates;
     ptrdiff_t col = kn_column_find(t, s->leave_out);
     if (col < 0)
@@ -406,8 +409,7 @@ kn_status kn_holdout_by_level(kn_ctx *ctx, const kn_data *d, const kn_settings *
     h->folds = (int)h->level.n;
     for (ptrdiff_t i = 0; i < h->n; i++)
         h->fold[i] = (int)h->level.of[i];
-    KN_TRY(kn_alloc(ctx, h->n, sizeof *h->control, &memory));
-    h->control = memory;
+    KN_TRY(kn_alloc_bool(ctx, h->n, &h->control));
     KN_TRY(kn_alloc_i(ctx, h->level.n, &h->controls));
     for (ptrdiff_t l = 0; s->cv_controls > 0 && l < h->level.n; l++)
         KN_TRY(draw_controls(ctx, s, abnormal, h, l));
@@ -423,7 +425,8 @@ typedef struct test_split {
     char stratify[256];
 } test_split;
 
-/* Parses "test=.2,stratify=site". */
+/* Parse "test=0.2,stratify=site". KN_ERR_ARGUMENT for another text or a proportion outside (0,
+ * 1). */
 static kn_status parse_test_split(kn_ctx *ctx, const char *text, test_split *out)
 {
     kn_status status;
@@ -451,7 +454,8 @@ out:
     return status;
 }
 
-/* Makes the levels to stratify by; without stratify all rows are one level. */
+/* Set h->level, the levels to stratify by; without stratify all rows are one level. KN_ERR_DATA if
+ * they are too many. */
 static kn_status find_strata(kn_ctx *ctx, const kn_data *d, const test_split *w, kn_holdout *h)
 {
     enum { SHARE = 5 }; /* participants per level at least, on average */
@@ -469,8 +473,8 @@ static kn_status find_strata(kn_ctx *ctx, const kn_data *d, const test_split *w,
     return status;
 }
 
-/* Adds units of one level in seeded order to the test set while that brings its size nearer to
- * `target`. A unit belongs to the level of its first row in canonical order. */
+/* Add units of one level in seeded order to the test set, while that brings its size *taken nearer
+ * to `target`. A unit belongs to the level of its first row in canonical order. */
 static kn_status fill_level(kn_ctx *ctx, kn_holdout *h, ptrdiff_t level, kn_rng *rng, double target,
                             ptrdiff_t *taken)
 {

@@ -60,9 +60,12 @@ kn_status kn_holdout_new(kn_ctx *ctx, const kn_data *data, const kn_settings *s,
                          const kn_sample *participants, kn_holdout *out);
 void kn_holdout_clear(kn_holdout *h); /* accepts {0} */
 
-/* Assigns folds by {folds}, or by {leave_out}. abnormal (n, may be NULL): labelled rows, never
- * controls. KN_ERR_DATA if there are too few units, or too few or too many levels. */
+/* Assign the units to s->cv_folds folds by the seed. KN_ERR_DATA if there are fewer units. */
 kn_status kn_holdout_folds(kn_ctx *ctx, const kn_settings *s, kn_holdout *h);
+
+/* Make each level of the column {leave_out} a fold, and draw {controls} of each. abnormal (n, may
+ * be NULL): labelled rows, never controls. KN_ERR_DATA for too few or too many levels, or a missing
+ * cell. */
 kn_status kn_holdout_by_level(kn_ctx *ctx, const kn_data *data, const kn_settings *s,
                               const bool *abnormal, kn_holdout *h);
 /* Assigns a test set by {split=test=.2,stratify=site}. KN_ERR_ARGUMENT if it cannot be parsed,
@@ -98,9 +101,11 @@ typedef struct kn_crossval { /* all borrowed */
     const kn_write_options *options;
 } kn_crossval;
 
-/* Checks and writes folds.tsv and metrics_by_site.tsv; with {split} folds.tsv, train.txt and
- * test.txt. Adds to *n_files. */
+/* Check before the computation that folds.tsv and metrics_by_site.tsv can be written; with {split}
+ * folds.tsv, train.txt and test.txt. */
 kn_status kn_crossval_check(kn_ctx *ctx, const kn_crossval *c);
+
+/* Write these files, and add their number to *n_files. */
 kn_status kn_crossval_write(kn_ctx *ctx, const kn_crossval *c, ptrdiff_t *n_files);
 
 /* With {force}: removes the folder adapted/ of an earlier run, if this one has none and it is empty
@@ -147,7 +152,7 @@ typedef struct kn_cv_work {
 
 void kn_cv_work_clear(kn_cv_work *w); /* accepts {0} */
 
-/* True if the option was given explicitly. */
+/* True if the option was given explicitly, not left at its default. */
 bool kn_cv_given(const kn_options *options, const char *key);
 
 /* Makes the options of a step (fit, score, adapt): all given to cv that the command has too, except
@@ -155,12 +160,16 @@ bool kn_cv_given(const kn_options *options, const char *key);
 kn_status kn_cv_make_step_options(kn_ctx *ctx, const kn_options *from, const char *command,
                                   kn_options **out);
 
-kn_status kn_cv_make_options(kn_ctx *ctx, kn_cv_work *w); /* sets w->fit, w->score and w->write */
+/* Set w->fit, w->score and w->write from the options given to cv. */
+kn_status kn_cv_make_options(kn_ctx *ctx, kn_cv_work *w);
 
 /* Fixes which covariates are numbers, categories and batches from all participants, so that all
  * folds use the same kinds: a subset may have two values where all have three. */
 kn_status kn_cv_settle_kinds(kn_ctx *ctx, kn_cv_work *w);
-bool kn_cv_is_batch(const kn_cv_work *w, const kn_covariate *c); /* batch column of the fits? */
+
+/* True if covariate c is a batch effect of the fits. A category of {leave_out} becomes one unless
+ * {batch} is given, since new participants may have other levels of it. */
+bool kn_cv_is_batch(const kn_cv_work *w, const kn_covariate *c);
 
 /* Reads all data, assigns folds, and checks memory, sites and output files. Collective. */
 kn_status kn_cv_prepare(kn_ctx *ctx, kn_cv_work *w);

@@ -20,6 +20,7 @@ bool kn_cv_given(const kn_options *o, const char *key)
     return false;
 }
 
+/* Bit of a command in the option table. */
 static unsigned bit_of(const char *command)
 {
     unsigned bit = 1;
@@ -45,8 +46,6 @@ out:
 
 /* ---- kinds of covariates ---- */
 
-/* A category of {leave_out} becomes a batch unless {batch} is given: new participants may have
- * other levels of it. */
 bool kn_cv_is_batch(const kn_cv_work *w, const kn_covariate *c)
 {
     const kn_table *t = w->data->covariates;
@@ -55,12 +54,14 @@ bool kn_cv_is_batch(const kn_cv_work *w, const kn_covariate *c)
                         kn_column_find(t, c->name) == kn_column_find(t, w->s.leave_out));
 }
 
+/* True for a covariate that is a category with more than two values and no batch effect. */
 static bool is_category(const kn_cv_work *w, const kn_covariate *c)
 {
     return c->kind != KN_COVARIATE_NUMERIC && !c->two_valued && !kn_cv_is_batch(w, c);
 }
 
-/* True for a number that could look like a category in a subset. */
+/* True for a number that could look like a category in a subset: few values, or a name such as
+ * site. */
 static bool is_few_numbers(const kn_cv_work *w, const kn_covariate *c)
 {
     (void)w;
@@ -68,10 +69,10 @@ static bool is_few_numbers(const kn_cv_work *w, const kn_covariate *c)
            (c->values < KN_VALUES_COUNTED || kn_column_role_of(c->name) == KN_COLUMN_SITE);
 }
 
-/* Sets option {key} of the fits to the columns for which `is` holds, after `given` (may be NULL).
- * Names with a comma cannot be listed and are left to each fit. */
+/* Set option `key` of the fits to the names of the columns for which is_kind() holds, after the
+ * list `given` (may be NULL). Names with a comma cannot be listed and are left to each fit. */
 static kn_status fix_columns(kn_ctx *ctx, kn_cv_work *w, const char *key, const char *given,
-                             bool (*is)(const kn_cv_work *, const kn_covariate *))
+                             bool (*is_kind)(const kn_cv_work *, const kn_covariate *))
 {
     kn_status status;
     void *memory = NULL;
@@ -86,7 +87,7 @@ static kn_status fix_columns(kn_ctx *ctx, kn_cv_work *w, const char *key, const 
         used = (size_t)snprintf(list, size, "%s", given);
     for (ptrdiff_t k = 0; k < r->n; k++) {
         const kn_covariate *c = &r->column[k];
-        if (!is(w, c) || strchr(c->name, ','))
+        if (!is_kind(w, c) || strchr(c->name, ','))
             continue;
         used += (size_t)snprintf(list + used, size - used, "%s%s", used ? "," : "", c->name);
         n++;

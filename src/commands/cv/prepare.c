@@ -23,18 +23,17 @@ typedef struct sites {
     bool *missing; /* rows of the holdout with a missing batch level */
 } sites;
 
-/* Makes the sites of the holdout from all batch columns; s->of.n = 0 without batch. */
+/* Set the site of every participant of the cross-validation from all batch columns, and which lack
+ * a level; s->of.n = 0 without batch columns. */
 static kn_status find_fold_sites(kn_ctx *ctx, const kn_cv_work *w, sites *s)
 {
     kn_status status;
-    void *memory;
     const kn_table *t = w->data->covariates;
     const kn_encoding *r = &w->all->encoding;
     const kn_holdout *h = &w->holdout;
     ptrdiff_t *col = NULL, n = 0;
     KN_TRY(kn_alloc_i(ctx, r->n, &col));
-    KN_TRY(kn_alloc(ctx, h->n, sizeof(bool), &memory));
-    s->missing = memory;
+    KN_TRY(kn_alloc_bool(ctx, h->n, &s->missing));
     for (ptrdiff_t k = 0; r->codes && k < r->n; k++)
         if (kn_cv_is_batch(w, &r->column[k]))
             col[n++] = kn_column_find(t, r->column[k].name);
@@ -51,8 +50,8 @@ out:
     return status;
 }
 
-/* KN_ERR_DATA if the training sample of the fold has one site only and scored rows are at
- * others. */
+/* KN_ERR_DATA if the training sample of the fold has one site only and scored rows are at others:
+ * the variance between sites is then unknown. */
 static kn_status check_fold(kn_ctx *ctx, const sites *s, int fold)
 {
     const kn_cv_work *w = s->w;
@@ -87,42 +86,41 @@ static kn_status check_fold(kn_ctx *ctx, const sites *s, int fold)
         kn_clipped(s->of.name[only]).text);
 }
 
-/* Checks a category of a model without additive kernel, which cannot predict levels that are not in
- * the training sample. */
+/* KN_ERR_DATA if a category of a model without additive kernel has a level in one fold that no
+ * training sample of this fold has: such a model cannot predict it. */
 static kn_status check_levels(kn_ctx *ctx, const kn_cv_work *w, const char *name)
 {
     kn_status status;
-    kn_strata of = {0};
-    void *memory = NULL;
+    kn_strata strata = {0};
+    bool *known = NULL;
     const kn_holdout *h = &w->holdout;
     const kn_table *t = w->data->covariates;
     ptrdiff_t col = kn_column_find(t, name);
-    KN_TRY(kn_strata_new(ctx, t, &col, 1, h->row, h->n, &of));
-    KN_TRY(kn_alloc(ctx, of.n, sizeof(bool), &memory));
-    bool *known = memory;
+    KN_TRY(kn_strata_new(ctx, t, &col, 1, h->row, h->n, &strata));
+    KN_TRY(kn_alloc_bool(ctx, strata.n, &known));
     for (int fold = 0; fold < h->folds; fold++) {
         kn_holdout_training(h, fold, w->abnormal, w->use);
-        memset(known, 0, (size_t)of.n * sizeof *known);
+        memset(known, 0, (size_t)strata.n * sizeof *known);
         for (ptrdiff_t i = 0; i < h->n; i++)
-            known[of.of[i]] = known[of.of[i]] || w->use[h->row[i]];
+            known[strata.of[i]] = known[strata.of[i]] || w->use[h->row[i]];
         for (ptrdiff_t i = 0; i < h->n; i++)
-            if (h->fold[i] == fold && !known[of.of[i]]) {
+            if (h->fold[i] == fold && !known[strata.of[i]]) {
                 status = kn_fail(ctx, KN_ERR_DATA,
                                  "%s: no participant outside fold %d of %d has %s '%s', and only "
                                  "additive models accept a new level; omit the column from {use}",
                                  kn_table_path(t), fold + 1, h->folds, kn_clipped(name).text,
-                                 kn_clipped(of.name[of.of[i]]).text);
+                                 kn_clipped(strata.name[strata.of[i]]).text);
                 goto out;
             }
     }
 out:
-    kn_free(memory);
-    kn_strata_clear(&of);
+    kn_free(known);
+    kn_strata_clear(&strata);
     return status;
 }
 
 /* KN_ERR_DATA if a fold has a site or level about which its model knows nothing. Call after
- * kn_cv_find_ids. */
+ * kn_cv_find_ids(). */
 static kn_status check_sites(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status = KN_OK;
@@ -172,15 +170,7 @@ void kn_cv_work_clear(kn_cv_work *w)
 
 /* ---- preparation ---- */
 
-static kn_status new_flags(kn_ctx *ctx, ptrdiff_t n, bool **out)
-{
-    void *memory;
-    kn_status status = kn_alloc(ctx, n, sizeof **out, &memory);
-    *out = memory;
-    return status;
-}
-
-/* Sets w->data->label: the label column is not a covariate. */
+/* Set w->label and w->data->label to the column of {cases}, which is not a covariate. */
 static void name_label(kn_cv_work *w)
 {
     size_t n = w->s.cases ? strcspn(w->s.cases, "=") : 0;
@@ -190,8 +180,8 @@ static void name_label(kn_cv_work *w)
     w->data->label = w->label;
 }
 
-/* Finds labelled participants, in the order of the holdout: scored, but never in a training
- * sample. */
+/* Set w->abnormal (rows of the holdout): participants whom {cases} selects are scored, but in no
+ * training sample. NULL without the option. */
 static kn_status find_labelled(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status;
@@ -199,9 +189,9 @@ static kn_status find_labelled(kn_ctx *ctx, kn_cv_work *w)
     ptrdiff_t n = 0;
     if (!w->s.cases)
         return KN_OK;
-    KN_TRY(new_flags(ctx, w->all->n, &flag));
-    KN_TRY(new_flags(ctx, w->data->n, &of_row));
-    KN_TRY(new_flags(ctx, w->holdout.n, &w->abnormal));
+    KN_TRY(kn_alloc_bool(ctx, w->all->n, &flag));
+    KN_TRY(kn_alloc_bool(ctx, w->data->n, &of_row));
+    KN_TRY(kn_alloc_bool(ctx, w->holdout.n, &w->abnormal));
     KN_TRY(kn_sample_flag(ctx, w->data, w->all, "cases", w->s.cases, flag));
     for (ptrdiff_t i = 0; i < w->all->n; i++)
         of_row[w->all->covariate_row[i]] = flag[i];
@@ -216,7 +206,8 @@ out:
     return status;
 }
 
-/* Sites for metrics_by_site.tsv: the column of {leave_out}, or the batch columns. */
+/* Set w->site, the sites for metrics_by_site.tsv: levels of {leave_out}, or of the batch
+ * columns. */
 static kn_status find_sites(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status = KN_OK;
@@ -236,8 +227,9 @@ out:
     return status;
 }
 
-/* Folder of scratch files for the maps; NULL if they take at most 1/8 of the memory budget. */
-static const char *scratch_of(kn_ctx *ctx, const kn_cv_work *w, double maps)
+/* Folder of scratch files for `maps` maps of all participants; NULL if they take at most 1/8 of the
+ * memory budget. */
+static const char *choose_scratch_folder(kn_ctx *ctx, const kn_cv_work *w, double maps)
 {
     double bytes = (double)w->data->match.n * (double)w->all->space.T * sizeof(float) * maps;
     return bytes <= kn_mem_budget_of(ctx).bytes / 8 ? NULL
@@ -245,7 +237,8 @@ static const char *scratch_of(kn_ctx *ctx, const kn_cv_work *w, double maps)
                                                     : kn_scratch_folder();
 }
 
-/* Makes the join of n participants with the maps of w->write. */
+/* Create the join that collects the scores of n participants (row: their rows of the covariates)
+ * with the maps of w->write. */
 static kn_status new_join(kn_ctx *ctx, const kn_cv_work *w, ptrdiff_t n, const ptrdiff_t *row,
                           const bool *abnormal, kn_join **out)
 {
@@ -257,12 +250,13 @@ static kn_status new_join(kn_ctx *ctx, const kn_cv_work *w, ptrdiff_t n, const p
                          .abnormal = abnormal,
                          .n_rows = w->data->n,
                          .write = w->write,
-                         .scratch = scratch_of(ctx, w, maps * (w->s.leave_out ? 2 : 1)),
+                         .scratch = choose_scratch_folder(ctx, w, maps * (w->s.leave_out ? 2 : 1)),
                          .exclusions = &w->exclusions};
     return kn_join_new(ctx, &plan, out);
 }
 
-/* Plans the second join: participants of levels with enough controls, without the controls. */
+/* Create the second join: participants of levels with enough controls, without the controls.
+ * Nothing without {leave_out}. */
 static kn_status plan_adapted(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status = KN_OK;
@@ -270,7 +264,7 @@ static kn_status plan_adapted(kn_ctx *ctx, kn_cv_work *w)
     if (!w->s.leave_out)
         return KN_OK;
     KN_TRY(kn_alloc_i(ctx, h->n, &w->scored_row));
-    KN_TRY(new_flags(ctx, h->n, &w->scored_abnormal));
+    KN_TRY(kn_alloc_bool(ctx, h->n, &w->scored_abnormal));
     for (ptrdiff_t i = 0; i < h->n; i++)
         if (h->controls[h->fold[i]] > 0 && !h->control[i]) {
             w->scored_abnormal[w->n_scored] = w->abnormal && w->abnormal[i];
@@ -283,7 +277,7 @@ out:
     return status;
 }
 
-/* True if the column of {leave_out} is a batch of the models. */
+/* True if the column of {leave_out} is a batch effect of the models. */
 static bool leaves_batch(const kn_cv_work *w)
 {
     const kn_table *t = w->data->covariates;
@@ -295,8 +289,8 @@ static bool leaves_batch(const kn_cv_work *w)
     return false;
 }
 
-/* Warns of levels with too few controls; if {leave_out} is not a batch column no model is adapted.
- */
+/* Warn of levels with too few controls. If {leave_out} is no batch column, no model is adapted, and
+ * the controls are dropped. */
 static void log_controls(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_listing few = {.limit = KN_NAMES_LISTED};
@@ -362,17 +356,14 @@ kn_status kn_cv_check_outputs(kn_ctx *ctx, kn_cv_work *w)
         KN_TRY(kn_join_check(ctx, w->join, w->s.folder, &w->options));
     if (!w->adapted)
         goto out;
-    if (snprintf(w->adapted_dir, PATH, "%s/adapted", w->s.folder) >= PATH) {
-        status = kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", w->s.folder);
-        goto out;
-    }
+    KN_TRY(kn_path_in_folder(ctx, w->s.folder, "adapted", w->adapted_dir, PATH));
     KN_TRY(kn_created_files_folder(ctx, &w->made, w->adapted_dir));
     KN_TRY(kn_join_check(ctx, w->adapted, w->adapted_dir, &w->options));
 out:
     return status;
 }
 
-/* Reads all data with a memory plan for fits and joins. */
+/* Read all data once, with a memory plan for the fits and the joins. Collective. */
 static kn_status preload_responses(kn_ctx *ctx, kn_cv_work *w)
 {
     kn_status status;
@@ -405,7 +396,7 @@ kn_status kn_cv_prepare(kn_ctx *ctx, kn_cv_work *w)
     KN_TRY(kn_exclusions_new(ctx, w->data, &w->all->encoding, w->all, &w->exclusions));
     KN_TRY(kn_alloc(ctx, w->holdout.folds, sizeof *w->fold, &memory));
     w->fold = memory;
-    KN_TRY(new_flags(ctx, w->data->n, &w->use));
+    KN_TRY(kn_alloc_bool(ctx, w->data->n, &w->use));
     KN_TRY(new_join(ctx, w, w->holdout.n, w->holdout.row, w->abnormal, &w->join));
     KN_TRY(plan_adapted(ctx, w));
     KN_TRY(kn_cv_find_ids(ctx, w));

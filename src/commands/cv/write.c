@@ -15,7 +15,7 @@
 enum { PATH = 4096 };
 static const char *const LISTS[] = {"train.txt", "test.txt"};
 
-/* Fails if the file or its sidecar must not be overwritten. */
+/* Fail if the file `name` in the folder, or its sidecar, must not be overwritten. */
 static kn_status check_file(kn_ctx *ctx, const kn_crossval *c, const char *name)
 {
     char path[PATH];
@@ -40,8 +40,8 @@ out:
 
 /* ---- folds ---- */
 
-/* Id of row i; if it has none "row-0001" in `name`. */
-static const char *id_of(const kn_crossval *c, ptrdiff_t i, char name[KN_ROW_NAME])
+/* Id of row i; if it has none "row-0001", written to `name`. */
+static const char *participant_name(const kn_crossval *c, ptrdiff_t i, char name[KN_ROW_NAME])
 {
     if (c->id[i])
         return c->id[i];
@@ -49,13 +49,14 @@ static const char *id_of(const kn_crossval *c, ptrdiff_t i, char name[KN_ROW_NAM
     return name;
 }
 
-/* Writes participant, fold (or train/test), and what is known of the fold's model. */
+/* Write the row of participant i in folds.tsv: its fold (or train/test), and facts about the model
+ * of that fold. */
 static kn_status fold_row(kn_ctx *ctx, const kn_crossval *c, ptrdiff_t i, kn_table_writer *w)
 {
     kn_status status;
     const kn_holdout *h = c->holdout;
     char name[KN_ROW_NAME];
-    KN_TRY(kn_table_writer_text(ctx, w, id_of(c, i, name)));
+    KN_TRY(kn_table_writer_text(ctx, w, participant_name(c, i, name)));
     if (c->s->lists) {
         KN_TRY(kn_table_writer_text(ctx, w, h->fold[i] ? "test" : "train"));
     } else {
@@ -77,7 +78,7 @@ out:
     return status;
 }
 
-/* Writes folds.tsv: the fold of each participant, and the size and components of its fit. */
+/* Write folds.tsv: the fold of each participant, and the size and components of its fit. */
 static kn_status write_folds(kn_ctx *ctx, const kn_crossval *c, const char *path)
 {
     kn_status status;
@@ -105,7 +106,7 @@ out:
     return status;
 }
 
-/* Writes the ids of the training (0) or test (1) set, one per line, each once. */
+/* Write the ids of the training (which = 0) or test (1) set, one per line, each once. */
 static kn_status write_list(kn_ctx *ctx, const kn_crossval *c, int which, const char *path)
 {
     kn_status status;
@@ -114,11 +115,11 @@ static kn_status write_list(kn_ctx *ctx, const kn_crossval *c, int which, const 
     char name[KN_ROW_NAME];
     KN_TRY(kn_writer_new(ctx, path, c->options, &w));
     for (ptrdiff_t i = 0; i < h->n; i++) {
-        const char *id = id_of(c, i, name);
+        const char *id = participant_name(c, i, name);
         bool before = false;
         char other[KN_ROW_NAME];
         for (ptrdiff_t k = h->unit[i]; k < i && !before; k++)
-            before = h->unit[k] == h->unit[i] && strcmp(id_of(c, k, other), id) == 0;
+            before = h->unit[k] == h->unit[i] && strcmp(participant_name(c, k, other), id) == 0;
         if (h->fold[i] != which || before)
             continue;
         KN_TRY(kn_writer_write(ctx, w, id, (ptrdiff_t)strlen(id)));
@@ -132,7 +133,8 @@ out:
 
 /* ---- metrics by site ---- */
 
-/* Writes one row of metrics: sums over the measured participants of a site in one join. */
+/* Write one row of metrics_by_site.tsv: metrics over the measured participants of a site in one
+ * join. Nothing if the join is the adapted one and has none of them. */
 static kn_status site_row(kn_ctx *ctx, const kn_crossval *c, const kn_join *join, ptrdiff_t site,
                           kn_table_writer *w)
 {
@@ -175,7 +177,8 @@ out:
     return status;
 }
 
-/* Writes one row per site, and a second row if it was scored with adapted models too. */
+/* Write metrics_by_site.tsv: one row per site, and a second row if it was scored with adapted
+ * models too. */
 static kn_status write_sites(kn_ctx *ctx, const kn_crossval *c, const char *path)
 {
     static const char *const after[] = {"n", "MSLL", "gain", "z2", "mean_z", "beyond_1.96_pct"};

@@ -21,13 +21,14 @@ typedef struct errors {
     double mean, sd;
 } errors;
 
-/* Maximum; NaN counts as infinite error. */
+/* The larger of two numbers; infinity if b is NaN. */
 static double max_or_infinity(double a, double b)
 {
     return isnan(b) ? INFINITY : fmax(a, b);
 }
 
-/* Updates the largest differences in one block of responses. */
+/* Update the largest differences e of two predictions in the block of responses from `first` on. M:
+ * four work matrices (n x count), mean and variance of both. */
 static kn_status compare_block(kn_ctx *ctx, const kn_gp_maps maps[2], ptrdiff_t first, kn_mat M[4],
                                errors *e)
 {
@@ -52,14 +53,14 @@ typedef struct side {
     kn_mat X; /* n x F: design of the participants for this process */
 } side;
 
-/* Largest differences of mean and standard deviation between two processes, ROWS participants at a
- * time. */
+/* *e = largest differences of mean and standard deviation between processes a and b over their n
+ * participants, 2048 of them at a time. Can be cancelled. */
 static kn_status compare_processes(kn_ctx *ctx, side a, side b, errors *e)
 {
     enum { ROWS = 2048 };
     kn_status status = KN_OK;
     kn_gp_maps maps[2] = {{0}};
-    kn_mat memory[4] = {{0}}, some[4];
+    kn_mat memory[4] = {{0}}, views[4];
     *e = (errors){0};
     for (int k = 0; k < 4; k++)
         KN_TRY(kn_mat_new(ctx, kn_min_size(a.X.rows, ROWS), kn_min_size(a.gp->T, KN_BLOCK),
@@ -73,8 +74,8 @@ static kn_status compare_processes(kn_ctx *ctx, side a, side b, errors *e)
         for (ptrdiff_t j = 0; j < a.gp->T; j += KN_BLOCK) {
             KN_TRY(kn_check_cancel(ctx));
             for (int k = 0; k < 4; k++)
-                some[k] = kn_sub(memory[k], 0, 0, n, kn_min_size(a.gp->T - j, KN_BLOCK));
-            KN_TRY(compare_block(ctx, maps, j, some, e));
+                views[k] = kn_sub(memory[k], 0, 0, n, kn_min_size(a.gp->T - j, KN_BLOCK));
+            KN_TRY(compare_block(ctx, maps, j, views, e));
         }
         kn_gp_maps_clear(&maps[0]);
         kn_gp_maps_clear(&maps[1]);
@@ -88,7 +89,8 @@ out:
     return status;
 }
 
-/* Error at the training sample and at points between. */
+/* Set the errors of process b relative to a in info: at the training sample, and at the points
+ * `between` (n x F). */
 static kn_status measure_error(kn_ctx *ctx, const kn_gp *a, const kn_gp *b, kn_mat between,
                                kn_export_info *info)
 {
@@ -104,6 +106,7 @@ out:
     return status;
 }
 
+/* The largest of the four errors that the export must bound. */
 static double largest_error(const kn_export_info *i)
 {
     return fmax(fmax(i->mean, i->sd), fmax(i->mean_between, i->sd_between));
@@ -111,7 +114,7 @@ static double largest_error(const kn_export_info *i)
 
 /* ---- the process ---- */
 
-/* Error message if the maximum of points and directions does not suffice. */
+/* KN_ERR_DATA: the maximum of points and directions does not suffice; suggests more points. */
 static kn_status fail_too_coarse(kn_ctx *ctx, int points, const kn_export_info *info)
 {
     enum { MAX_COUNT = 200 }; /* maximum of the option {points} */
@@ -124,8 +127,9 @@ static kn_status fail_too_coarse(kn_ctx *ctx, int points, const kn_export_info *
                    largest_error(info), KN_EXPORT_ERROR, more);
 }
 
-/* Warns if the model has nearly as many directions as participants: the variance of a process
- * without noise is then 0 only at training participants, whose covariates could be found. */
+/* Warn if the model has more directions (`limit`) than half its N participants: the variance of a
+ * process without noise is then 0 only at training participants, whose covariates could be found.
+ * Sets info->findable. */
 static void warn_of_directions(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t limit, kn_export_info *info)
 {
     info->findable = 2 * limit > N;
@@ -136,10 +140,10 @@ static void warn_of_directions(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t limit, kn_exp
                limit, N);
 }
 
-/* Makes the de-identified process with as many points and directions as the error requires. `how`
- * has the points and the cut afterwards. */
+/* Make the de-identified process *to with as many synthetic points and directions as the error
+ * requires; *how holds them afterwards. KN_ERR_DATA if the error stays too large. */
 static kn_status deidentify_process(kn_ctx *ctx, const kn_gp *from, const kn_synthetic_plan *plan,
-                                    kn_mat between, kn_deidentification *how, kn_gp *to,
+                                    kn_mat between, kn_deidentification *how, kn_gp *copy,
                                     kn_export_info *info)
 {
     kn_status status;
@@ -148,8 +152,8 @@ static kn_status deidentify_process(kn_ctx *ctx, const kn_gp *from, const kn_syn
     for (;;) {
         kn_mat_clear(&how->points);
         KN_TRY(kn_synthetic_new(ctx, plan, round, &how->points, &last));
-        KN_TRY(from->method->deidentify(ctx, from, how, to));
-        KN_TRY(measure_error(ctx, from, to, between, info));
+        KN_TRY(from->method->deidentify(ctx, from, how, copy));
+        KN_TRY(measure_error(ctx, from, copy, between, info));
         if (largest_error(info) <= KN_EXPORT_ERROR || (last && how->cut <= KN_EXPORT_FINEST))
             break;
         if (last)
@@ -163,16 +167,17 @@ out:
     return status;
 }
 
-/* Leaves out as many directions as the error allows, because each adds to the leverages. */
+/* Make the process again with as few directions as the error allows, because each adds to the
+ * leverages. */
 static kn_status coarsen_process(kn_ctx *ctx, const kn_gp *from, kn_mat between,
-                                 kn_deidentification *how, kn_gp *to, kn_export_info *info)
+                                 kn_deidentification *how, kn_gp *copy, kn_export_info *info)
 {
     kn_status status = KN_OK;
     double finest = how->cut;
     how->cut = KN_EXPORT_COARSE;
     for (;; how->cut = fmax(how->cut / 10, finest)) {
-        KN_TRY(from->method->deidentify(ctx, from, how, to));
-        KN_TRY(measure_error(ctx, from, to, between, info));
+        KN_TRY(from->method->deidentify(ctx, from, how, copy));
+        KN_TRY(measure_error(ctx, from, copy, between, info));
         if (largest_error(info) <= KN_EXPORT_ERROR || !(how->cut > finest))
             break;
     }
@@ -180,15 +185,16 @@ out:
     return status;
 }
 
-/* Adds noise for participants whose leverage is above the limit, and measures what it changes. */
+/* Add noise for participants whose leverage is above the limit, and record in info how it changes
+ * the predictions. */
 static kn_status blur_process(kn_ctx *ctx, const kn_gp *from, kn_mat between, double leverage,
-                              kn_deidentification *how, kn_gp *to, kn_export_info *info)
+                              kn_deidentification *how, kn_gp *copy, kn_export_info *info)
 {
     kn_status status;
     kn_export_info with = {0};
     how->leverage = leverage;
-    KN_TRY(from->method->deidentify(ctx, from, how, to));
-    KN_TRY(measure_error(ctx, from, to, between, &with));
+    KN_TRY(from->method->deidentify(ctx, from, how, copy));
+    KN_TRY(measure_error(ctx, from, copy, between, &with));
     info->leverage_left = how->after;
     info->blurred = how->blurred;
     info->mean_blurred = fmax(with.mean, with.mean_between);
@@ -197,7 +203,8 @@ out:
     return status;
 }
 
-/* Converts design points to covariates: numbers in original units, levels of categories in turn. */
+/* Convert design points (n x F) to covariates (n x C): numbers in original units, levels of
+ * categories in turn. *raw is owned by the caller. */
 static kn_status raw_points(kn_ctx *ctx, const kn_design *x, kn_mat points, kn_mat *raw)
 {
     kn_status status = kn_mat_new(ctx, points.rows, x->C, raw);
@@ -211,7 +218,8 @@ static kn_status raw_points(kn_ctx *ctx, const kn_design *x, kn_mat points, kn_m
     return status;
 }
 
-/* Error with covariates clamped by each model, whose ranges differ by rounding. */
+/* Set the error beyond the training range in info: each model clamps the covariates to its own
+ * range, and these differ by rounding. */
 static kn_status measure_beyond(kn_ctx *ctx, const kn_model *a, const kn_model *b,
                                 const kn_synthetic_plan *plan, kn_export_info *info)
 {
@@ -238,7 +246,8 @@ out:
 
 /* ---- warnings ---- */
 
-/* Counts small sites that are combinations of levels. */
+/* Number of sites with few training participants, with a warning; only if sites are combinations of
+ * several batch columns. */
 static ptrdiff_t warn_of_sites(kn_ctx *ctx, const kn_site_levels *b)
 {
     ptrdiff_t few = 0;
@@ -252,7 +261,8 @@ static ptrdiff_t warn_of_sites(kn_ctx *ctx, const kn_site_levels *b)
     return few;
 }
 
-/* Counts small adapted sites, and warns of a small reference of change. */
+/* Number of adapted sites with few controls, with a warning; also warns of a small reference for
+ * change. */
 static ptrdiff_t warn_of_others(kn_ctx *ctx, const kn_model *m)
 {
     ptrdiff_t few = 0;
@@ -271,7 +281,7 @@ static ptrdiff_t warn_of_others(kn_ctx *ctx, const kn_model *m)
     return few;
 }
 
-/* Warns of levels with few training participants, and counts them. */
+/* Number of levels with few training participants, with a warning for each. */
 static ptrdiff_t warn_of_levels(kn_ctx *ctx, const kn_model *m)
 {
     ptrdiff_t few = 0;
@@ -293,7 +303,7 @@ static ptrdiff_t warn_of_levels(kn_ctx *ctx, const kn_model *m)
     return few;
 }
 
-/* Fails unless the model can be de-identified: not yet done, and by a method that supports it. */
+/* KN_ERR_ARGUMENT if the model is de-identified already, or its method does not support it. */
 static kn_status check_model(kn_ctx *ctx, const kn_model *m)
 {
     if (m->deidentified)
@@ -350,7 +360,7 @@ out:
     return status;
 }
 
-/* Checks the output path, exports the model and writes it. */
+/* Check the output path, export the model and write it. */
 static kn_status run_export(kn_ctx *ctx, const kn_model *model, const kn_settings *s,
                             kn_export_info *info)
 {

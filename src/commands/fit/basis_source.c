@@ -26,14 +26,15 @@ void kn_basis_source_clear(kn_basis_source *s)
     *s = (kn_basis_source){0};
 }
 
+/* The file name of a path; borrowed. */
 static const char *without_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-/* Splits "a" or "a,b" into file[]; n: length of text. */
-static kn_status take_files(kn_ctx *ctx, const char *text, size_t n, kn_basis_source *s)
+/* Split the first n characters of text, "a" or "a,b", into s->file. */
+static kn_status split_files(kn_ctx *ctx, const char *text, size_t n, kn_basis_source *s)
 {
     kn_status status = KN_OK;
     const char *comma = memchr(text, ',', n);
@@ -48,7 +49,7 @@ out:
     return status;
 }
 
-/* Opens a basis in a NumPy file, whose columns are basis vectors; s owns it. */
+/* Open a basis in a NumPy file, whose columns are basis vectors; s owns it. */
 static kn_status open_file(kn_ctx *ctx, const char *path, kn_basis_source *s)
 {
     kn_status status;
@@ -62,7 +63,7 @@ out:
     return status;
 }
 
-/* Reads the atlas: one column per label. */
+/* Read the atlas at path (one file or two with a comma) into s: one column per label. */
 static kn_status open_labels(kn_ctx *ctx, const char *path, kn_basis_source *s)
 {
     kn_status status;
@@ -71,7 +72,7 @@ static kn_status open_labels(kn_ctx *ctx, const char *path, kn_basis_source *s)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{basis} is '%s', expected labels:ATLAS, an image",
                        LABELS);
     KN_TRY(kn_text_copy(ctx, path, strlen(path), &s->path));
-    KN_TRY(take_files(ctx, path, strlen(path), s));
+    KN_TRY(split_files(ctx, path, strlen(path), s));
     KN_TRY(kn_atlas_read(ctx, s->path, &s->labels));
     s->cols = s->labels.n;
     snprintf(s->name, sizeof s->name, "%s%s%s%s", LABELS, without_folder(s->file[0]),
@@ -80,7 +81,8 @@ out:
     return status;
 }
 
-/* Parses "SURF.gii,K" or "L.gii,R.gii,K" and reads the surfaces. */
+/* Parse "SURF.gii,K" or "L.gii,R.gii,K" (K: number of harmonics per surface) and read the surfaces
+ * into s. KN_ERR_ARGUMENT for another text. */
 static kn_status open_harmonics(kn_ctx *ctx, const char *text, kn_basis_source *s)
 {
     enum { MAX_COUNT = 100000 };
@@ -98,7 +100,7 @@ static kn_status open_harmonics(kn_ctx *ctx, const char *text, kn_basis_source *
                        "{basis} is '%s%s', expected harmonics:SURF.gii,K or "
                        "harmonics:LEFT.gii,RIGHT.gii,K with K from 1 on",
                        HARMONICS, text);
-    KN_TRY(take_files(ctx, text, (size_t)(last - text), s));
+    KN_TRY(split_files(ctx, text, (size_t)(last - text), s));
     for (int k = 0; k < s->files; k++)
         if (!kn_path_ends(s->file[k], ".gii") && !kn_path_ends(s->file[k], ".gii.gz"))
             return kn_fail(ctx, KN_ERR_ARGUMENT, "%s is not a surface (.gii)", s->file[k]);
@@ -143,7 +145,7 @@ double kn_basis_source_bytes(const kn_basis_source *s)
 
 /* ---- a file ---- */
 
-/* Checks that the .npy basis has T rows and finite values. */
+/* KN_ERR_SHAPE unless the NumPy basis has T rows; KN_ERR_DATA unless its values are finite. */
 static kn_status check_file(kn_ctx *ctx, const kn_basis_source *s, ptrdiff_t T)
 {
     kn_view v = s->npy.view;
@@ -160,7 +162,8 @@ static kn_status check_file(kn_ctx *ctx, const kn_basis_source *s, ptrdiff_t T)
 
 /* ---- harmonics of the responses' surfaces ---- */
 
-/* Checks that surfaces and responses have the same number of vertices per hemisphere. */
+/* Fail unless the responses in `space` are vertices of the surfaces: KN_ERR_ARGUMENT for another
+ * kind of responses, KN_ERR_SHAPE for another number of vertices per hemisphere. */
 static kn_status check_vertices(kn_ctx *ctx, const kn_basis_source *s, const char *name,
                                 const kn_space *space)
 {
@@ -187,7 +190,7 @@ static kn_status check_vertices(kn_ctx *ctx, const kn_basis_source *s, const cha
     return KN_OK;
 }
 
-/* Logs the harmonics of surface k. highest: largest eigenvalue; 0 if all harmonics are constant. */
+/* Log the harmonics of surface k. highest: largest eigenvalue; 0 if all harmonics are constant. */
 static void log_harmonics(kn_ctx *ctx, const kn_basis_source *s, int k, const kn_laplacian *l,
                           double highest)
 {
@@ -199,8 +202,8 @@ static void log_harmonics(kn_ctx *ctx, const kn_basis_source *s, int k, const kn
            s->file[k], s->K, s->K > 1 ? "s" : "", l->n, l->parts, l->parts > 1 ? "s" : "", waves);
 }
 
-/* Computes columns k K .. (k + 1) K - 1 of B: harmonics of surface k at its responses. first: first
- * voxel of hemisphere k. */
+/* Compute columns k K .. (k + 1) K - 1 of s->B: harmonics of surface k at its responses. first:
+ * first voxel of hemisphere k. */
 static kn_status add_surface(kn_ctx *ctx, kn_basis_source *s, int k, const kn_space *space,
                              ptrdiff_t first)
 {
@@ -210,13 +213,13 @@ static kn_status add_surface(kn_ctx *ctx, kn_basis_source *s, int k, const kn_sp
     kn_mat E = {0};
     double *lambda = NULL;
     ptrdiff_t *row = NULL; /* row of B of each vertex plus 1; 0: not a response */
-    void *use = NULL;
+    bool *use = NULL;
     KN_TRY(kn_alloc_i(ctx, surface->vertices, &row));
-    KN_TRY(kn_alloc(ctx, surface->vertices, sizeof(bool), &use));
+    KN_TRY(kn_alloc_bool(ctx, surface->vertices, &use));
     for (ptrdiff_t j = 0; j < space->T; j++)
         if (space->voxel[j] >= first && space->voxel[j] < first + surface->vertices) {
             row[space->voxel[j] - first] = j + 1;
-            ((bool *)use)[space->voxel[j] - first] = true;
+            use[space->voxel[j] - first] = true;
         }
     KN_TRY(kn_laplacian_new(ctx, surface, use, &l));
     KN_TRY(kn_alloc_d(ctx, s->K, &lambda));
@@ -235,14 +238,14 @@ out:
     return status;
 }
 
-/* True if B was made for exactly these voxels, as in most folds of a cross-validation. */
+/* True if s->B was made for exactly these voxels, as in most folds of a cross-validation. */
 static bool same_vertices(const kn_basis_source *s, const kn_space *space)
 {
     return s->B.data && space->kind == KN_SPACE_IMAGE && s->B.rows == space->T &&
            memcmp(s->voxel, space->voxel, (size_t)space->T * sizeof *s->voxel) == 0;
 }
 
-/* Computes B for the responses of `space` and remembers their voxels. */
+/* Compute s->B (T x cols) for the responses of `space`, and remember their voxels. */
 static kn_status make_harmonics(kn_ctx *ctx, kn_basis_source *s, const kn_space *space)
 {
     kn_status status;

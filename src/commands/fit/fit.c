@@ -28,7 +28,8 @@
 
 enum { PATH = 4096 };
 
-/* Adds communication statistics (maximum over ranks); only processor seconds without MPI. */
+/* Add the communication of the MPI ranks (maximum over ranks) to the log; only processor seconds
+ * without MPI. 0, or -1 without memory. */
 static int log_ranks(json_t *log, const kn_ctx *ctx, const kn_comm_use *use)
 {
     const kn_comm *c = kn_ctx_comm(ctx);
@@ -42,8 +43,8 @@ static int log_ranks(json_t *log, const kn_ctx *ctx, const kn_comm_use *use)
     return json_object_set_new(log, "processor_seconds", kn_json_number(use->outside));
 }
 
-/* Makes the list of the cells that were treated as missing because they were outlying. Without ids
- * (without_ids, or there are none) participants are rows of the covariates. */
+/* The cells that were treated as missing because they were outlying, as a new JSON array. Without
+ * ids (without_ids, or there are none) participants are rows of the covariates. */
 static json_t *outliers_json(const kn_sample *p, const kn_model *model, bool without_ids)
 {
     json_t *list = json_array();
@@ -62,7 +63,8 @@ static json_t *outliers_json(const kn_sample *p, const kn_model *model, bool wit
     return list;
 }
 
-/* Writes timings, machine and the record of the run as JSON beside the model. outliers: owned. */
+/* Write timings, machine, outlying cells (outliers is moved) and the record of the run as JSON to
+ * MODEL.log.json beside the model at `output`. */
 static kn_status write_log(kn_ctx *ctx, const char *output, const kn_model *model, json_t *outliers,
                            const kn_comm_use *use, const kn_write_options *options)
 {
@@ -93,7 +95,7 @@ static kn_status write_log(kn_ctx *ctx, const char *output, const kn_model *mode
     return status;
 }
 
-/* Checks before the fit that model and log can be written and are not input files. basis: one more
+/* Check before the fit that model and log can be written and are not input files. basis: one more
  * input file, or NULL. */
 static kn_status check_outputs(kn_ctx *ctx, const kn_settings *s, const kn_data *data,
                                const char *basis)
@@ -112,8 +114,8 @@ out:
     return status;
 }
 
-/* Writes the log, then the model; on failure both are removed. use: communication statistics of the
- * ranks, for the log. */
+/* Write the log, then the model; on failure both are removed. use: communication of the ranks, for
+ * the log. */
 static kn_status write_outputs(kn_ctx *ctx, const kn_settings *s, const kn_sample *p,
                                const kn_model *model, const kn_comm_use *use)
 {
@@ -129,7 +131,7 @@ out:
     return status;
 }
 
-/* Stores the given options in the model as JSON. */
+/* Set m->options, the given options that a model remembers, as JSON text. */
 static kn_status store_options(kn_ctx *ctx, const kn_options *options, kn_model *m)
 {
     const char *key, *value;
@@ -141,7 +143,7 @@ static kn_status store_options(kn_ctx *ctx, const kn_options *options, kn_model 
     return m->options ? KN_OK : kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the options");
 }
 
-/* Moves encoding, response space, order and groups from the sample to the model, and copies the ids
+/* Move encoding, response space, order and groups from sample p to the model, and copy the ids
  * unless {strip_ids}. */
 static kn_status move_sample_to_model(kn_ctx *ctx, const kn_settings *s, kn_sample *p, kn_model *m)
 {
@@ -175,7 +177,7 @@ typedef struct settled {
     ptrdiff_t *order;
 } settled;
 
-/* Frees the texts of options that were settled from the data. */
+/* Free the arrays that were made from the sample. */
 static void settled_clear(settled *o)
 {
     kn_free(o->levels);
@@ -191,13 +193,15 @@ typedef struct place {
     ptrdiff_t table, participant;
 } place;
 
+/* Order of participants by their row of the table, for qsort. */
 static int by_place(const void *a, const void *b)
 {
     const place *x = a, *y = b;
     return (x->table > y->table) - (x->table < y->table);
 }
 
-/* order[k] = index of the participant in row k of the sorted table */
+/* (*order)[k] = index of the participant in row k of the covariate table (n); owned by the
+ * caller. */
 static kn_status table_order(kn_ctx *ctx, const kn_sample *p, ptrdiff_t **order)
 {
     kn_status status;
@@ -215,7 +219,7 @@ out:
     return status;
 }
 
-/* Does the encoding have this covariate with this level? */
+/* True if the encoding has the covariate and the level of this item of {names}. */
 static bool has_level(const kn_encoding *encoding, const kn_level_name *item)
 {
     for (ptrdiff_t k = 0; k < encoding->n; k++)
@@ -244,12 +248,14 @@ static kn_status check_level_names(kn_ctx *ctx, const char *names, const kn_enco
                          names);
 }
 
-/* Makes design options, groups and table order of the sample. */
+/* Complete the settings from sample p: defaults, levels of categories, interactions, groups and
+ * table order. *out owns the arrays and borrows from p; the caller clears it, after a failure
+ * too. */
 static kn_status make_fit_settings(kn_ctx *ctx, const kn_settings *s, const kn_sample *p,
                                    settled *out)
 {
     kn_status status;
-    void *levels = NULL, *values = NULL, *batch = NULL, *names = NULL;
+    void *names = NULL;
     *out = (settled){.s = *s, .design = {.quadratic = -1}};
     KN_TRY(check_level_names(ctx, s->names, &p->encoding));
     kn_settings_apply_defaults(&out->s);
@@ -259,15 +265,9 @@ static kn_status make_fit_settings(kn_ctx *ctx, const kn_settings *s, const kn_s
     out->s.any_response_order = p->space.kind != KN_SPACE_IMAGE;
     if (!p->encoding.codes)
         goto out;
-    status = kn_alloc(ctx, p->encoding.n, sizeof(int), &levels);
-    out->levels = levels;
-    KN_TRY(status);
-    status = kn_alloc(ctx, p->encoding.n, sizeof(int), &values);
-    out->values = values;
-    KN_TRY(status);
-    status = kn_alloc(ctx, p->encoding.n, sizeof(bool), &batch);
-    out->batch = batch;
-    KN_TRY(status);
+    KN_TRY(kn_alloc_int(ctx, p->encoding.n, &out->levels));
+    KN_TRY(kn_alloc_int(ctx, p->encoding.n, &out->values));
+    KN_TRY(kn_alloc_bool(ctx, p->encoding.n, &out->batch));
     KN_TRY(kn_alloc(ctx, p->encoding.n, sizeof *out->names, &names));
     out->names = names;
     for (ptrdiff_t k = 0; k < p->encoding.n; k++)
@@ -299,6 +299,9 @@ typedef struct fit_source {
     const char *understood;      /* of the input; NULL: data in memory or preloaded */
 } fit_source;
 
+/* Fit the model to sample p, complete it with what the sample knows (moved from p), and write it
+ * with its log if {output} is given. *out is owned by the caller, NULL on ranks that took no part.
+ * Collective. */
 static kn_status fit_sample(kn_ctx *ctx, const kn_settings *s, const fit_source *from, kn_sample *p,
                             kn_model **out)
 {
@@ -354,7 +357,7 @@ bool kn_fit_is_distributed(kn_ctx *ctx, const kn_options *options)
            !(s.leave_out && method->independent_responses);
 }
 
-/* Sets the memory limit of all ranks to the smallest one, so that decisions that depend on it are
+/* Set the memory limit of all ranks to the smallest one, so that decisions that depend on it are
  * the same on all ranks. Collective. */
 static kn_status agree_on_memory(kn_ctx *ctx)
 {
@@ -377,12 +380,13 @@ kn_status kn_fit(kn_ctx *ctx, kn_data *data, const kn_options *options, kn_model
     return status;
 }
 
-/* Ends the list of warnings of a call, and adds them to the list of the caller. */
-static void pass_warnings_on(kn_ctx *ctx, kn_warnings *own, kn_warnings *to)
+/* End the list of warnings of a call, and add them to `caller`, the list of the caller (may be
+ * NULL); own is cleared. */
+static void pass_warnings_on(kn_ctx *ctx, kn_warnings *own, kn_warnings *caller)
 {
-    kn_keep_warnings(ctx, to);
-    for (ptrdiff_t i = 0; to && i < own->n; i++)
-        kn_warnings_add(to, own->text[i]);
+    kn_keep_warnings(ctx, caller);
+    for (ptrdiff_t i = 0; caller && i < own->n; i++)
+        kn_warnings_add(caller, own->text[i]);
     kn_warnings_clear(own);
 }
 

@@ -24,7 +24,9 @@ kn_status kn_fit_with_basis(kn_ctx *ctx, kn_data *data, const kn_options *option
  * holds meanwhile. *out is owned by the caller (kn_preloaded_free). */
 kn_status kn_preload_for_fit(kn_ctx *ctx, kn_data *data, const kn_options *options, double beside,
                              struct kn_preloaded **out);
-/* The same if the bytes of the caller depend on the numbers of participants and responses. */
+
+/* kn_preload_for_fit() for a caller whose bytes depend on the numbers of participants and
+ * responses. */
 kn_status kn_preload_for_caller(kn_ctx *ctx, kn_data *data, const kn_options *options,
                                 struct kn_caller_bytes beside, struct kn_preloaded **out);
 

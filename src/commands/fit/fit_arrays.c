@@ -24,7 +24,7 @@
 
 static const double LITTLE_MISSING = 0.05; /* share of all cells */
 
-/* Checks number and range of given start values. */
+/* KN_ERR_ARGUMENT if start values are given and their number or range is wrong. */
 static kn_status check_theta(kn_ctx *ctx, const kn_settings *s, const kn_spec *spec)
 {
     if (!s->theta_start)
@@ -41,7 +41,8 @@ static kn_status check_theta(kn_ctx *ctx, const kn_settings *s, const kn_spec *s
     return KN_OK;
 }
 
-/* Checks shapes of X, Y and a given basis. */
+/* Check the shapes of X (N x F), Y (N x T) and a given basis (T x columns). KN_ERR_SHAPE,
+ * KN_ERR_DATA or KN_ERR_ARGUMENT if they do not fit. */
 static kn_status check_data(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s)
 {
     kn_status status;
@@ -77,7 +78,7 @@ out:
     return status;
 }
 
-/* Sets the rank of R0: as given, or with {rank=auto} where it pays and memory holds two N x rank
+/* Set the rank of R0: as given, or with {rank=auto} where it pays and memory holds two N x rank
  * matrices. Features of the additive kernel are exact except for se terms, and pay at every N. */
 static void set_rank(const kn_ctx *ctx, const kn_settings *s, ptrdiff_t N, kn_spec *spec)
 {
@@ -93,8 +94,9 @@ static void set_rank(const kn_ctx *ctx, const kn_settings *s, ptrdiff_t N, kn_sp
         spec->rank = limit < (double)rank ? (ptrdiff_t)limit : rank;
 }
 
-/* Makes the covariance specification of the settings for this design. */
-static kn_status spec_of(kn_ctx *ctx, const kn_settings *s, const kn_design *x, kn_spec *spec)
+/* Make the covariance specification of the settings for design x. Errors of
+ * kn_check_covariances(). */
+static kn_status make_spec(kn_ctx *ctx, const kn_settings *s, const kn_design *x, kn_spec *spec)
 {
     kn_status status;
     *spec = (kn_spec){.noise = s->noise == KN_NOISE_AUTO ? KN_NOISE_STRUCTURED : (kn_noise)s->noise,
@@ -111,7 +113,8 @@ out:
     return status;
 }
 
-/* order = the places of the participants of cv->sample in the canonical order of all N. */
+/* *order (cv->n) = positions in cv->sample of its participants, in the canonical order row_order of
+ * all N. Owned by the caller. */
 static kn_status order_subset(kn_ctx *ctx, const kn_gp_maps *cv, ptrdiff_t N,
                               const ptrdiff_t *row_order, ptrdiff_t **order)
 {
@@ -129,19 +132,18 @@ out:
     return status;
 }
 
-/* Assigns folds to the subset of the N participants that the maps cover; members of a group share
- * a fold. */
-static kn_status deal_folds_of_subset(kn_ctx *ctx, const kn_gp_maps *cv, ptrdiff_t N,
-                                      const kn_settings *s, int *folds, int *fold)
+/* Assign folds to the subset of the N participants that the maps cover, into fold (cv->n) and
+ * *folds; members of a group share a fold. */
+static kn_status assign_folds_of_subset(kn_ctx *ctx, const kn_gp_maps *cv, ptrdiff_t N,
+                                        const kn_settings *s, int *folds, int *fold)
 {
     kn_status status = KN_OK;
     const int *groups = s->groups;
     ptrdiff_t *order = NULL;
-    void *memory = NULL;
+    int *own = NULL;
     bool several = false;
     if (groups) {
-        KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &memory));
-        int *own = memory;
+        KN_TRY(kn_alloc_int(ctx, cv->n, &own));
         for (ptrdiff_t i = 0; i < cv->n; i++) {
             own[i] = groups[cv->sample[i]];
             several = several || own[i] != own[0];
@@ -149,10 +151,10 @@ static kn_status deal_folds_of_subset(kn_ctx *ctx, const kn_gp_maps *cv, ptrdiff
     }
     if (s->row_order)
         KN_TRY(order_subset(ctx, cv, N, s->row_order, &order));
-    KN_TRY(kn_folds_assign(ctx, cv->n, several ? memory : NULL, order, s->seed, folds, fold));
+    KN_TRY(kn_folds_assign(ctx, cv->n, several ? own : NULL, order, s->seed, folds, fold));
 out:
     kn_free(order);
-    kn_free(memory);
+    kn_free(own);
     return status;
 }
 
@@ -162,21 +164,21 @@ typedef struct fitted {
     kn_responses Y;
 } fitted;
 
-/* Site of every participant; *site is NULL if the model has no sites. */
+/* Site of every participant in X (N ints, owned by the caller), 0 .. S - 1 or -1; *site is NULL if
+ * the model has no sites. */
 static kn_status find_sites(kn_ctx *ctx, const kn_model *m, kn_view X, int **site)
 {
-    void *memory = NULL;
     *site = NULL;
     if (m->batch.S == 0)
         return KN_OK;
-    kn_status status = kn_alloc(ctx, X.rows, sizeof **site, &memory);
-    *site = memory;
+    kn_status status = kn_alloc_int(ctx, X.rows, site);
     if (status == KN_OK)
         kn_site_levels_sites(&m->batch, X, *site);
     return status;
 }
 
-/* Adds leave-one-out statistics to the reference. */
+/* Add leave-one-out statistics to the reference. site (N): sites of the participants, or NULL.
+ * Collective. */
 static kn_status loo_reference(kn_ctx *ctx, const fitted *f, const int *site, kn_model *m)
 {
     kn_status status;
@@ -195,7 +197,7 @@ out:
     return status;
 }
 
-/* True if two participants share a site; S: number of sites. */
+/* True if two of n participants share a site; S: number of sites, site[i] = -1: none. */
 static bool any_site_shared(const int *site, ptrdiff_t n, ptrdiff_t S)
 {
     if (n > S)
@@ -207,8 +209,8 @@ static bool any_site_shared(const int *site, ptrdiff_t n, ptrdiff_t S)
     return false;
 }
 
-/* Learns the site prior from maps predicted without site effect. Modifies cv, which is of no
- * further use. site, x: of the participants in the maps. */
+/* Learn the site prior from maps predicted without site effect. cv is modified and of no further
+ * use. site, x: of the participants in the maps. Collective. */
 static kn_status learn_sites(kn_ctx *ctx, kn_gp_maps *cv, const int *site,
                              const kn_noise_scale_covariates *x, kn_model *m)
 {
@@ -237,15 +239,15 @@ out:
     return status;
 }
 
-/* Makes calibration, reference, slope and noise variances from the cross-validated maps. */
+/* Make calibration, reference sample, shrinkage factors, noise variances and site prior from the
+ * cross-validated maps. Collective. */
 static kn_status make_reference(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, const kn_settings *s,
                                 kn_model *m)
 {
     kn_status status;
     const kn_responses *Y = &f->Y;
     kn_calibration_covariates x = {0};
-    void *fold = NULL;
-    int *site = NULL;
+    int *fold = NULL, *site = NULL;
     kn_noise_builder *maker = NULL;
     int folds = KN_REFERENCE_FOLDS;
     kn_reference_job job = {.gp = &m->gp,
@@ -269,8 +271,8 @@ static kn_status make_reference(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, co
                                           not needed later */
     job.site = m->batch.S > 1 ? site : NULL;
     if (cv->sample) {
-        KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &fold));
-        KN_TRY(deal_folds_of_subset(ctx, cv, f->X.rows, s, &folds, fold));
+        KN_TRY(kn_alloc_int(ctx, cv->n, &fold));
+        KN_TRY(assign_folds_of_subset(ctx, cv, f->X.rows, s, &folds, fold));
         job.fold = fold;
         job.folds = folds;
     }
@@ -296,9 +298,9 @@ out:
     return status;
 }
 
-/* Sets noise and reference, from cross-validated maps if there are any. If the user cancels here
- * and asked to keep the best fit, the model stays valid: it has no reference, and its noise
- * variance comes from the training residuals. */
+/* Set noise and reference, from cross-validated maps if there are any. If the user cancels here and
+ * asked to keep the best fit, the model stays valid: it has no reference, and its noise variance
+ * comes from the training residuals. */
 static kn_status finish_model(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, const kn_settings *s,
                               kn_model *m)
 {
@@ -326,7 +328,7 @@ static kn_status finish_model(kn_ctx *ctx, kn_gp_maps *cv, const fitted *f, cons
     return status;
 }
 
-/* names: of the columns, or NULL. */
+/* Warn of covariates that are constant and not used. names: of all covariates, or NULL. */
 static void warn_of_constants(kn_ctx *ctx, const kn_design *x, const char *const *names)
 {
     kn_listing list = {0};
@@ -338,7 +340,9 @@ static void warn_of_constants(kn_ctx *ctx, const kn_design *x, const char *const
                x->n_constant, x->C, names ? ": " : "", list.text);
 }
 
-/* Allocates the model, sets up design, sites and scaling, and makes the standardised design Xs. */
+/* Allocate the model, set up its design, sites and scaling, and make the standardised design Xs (N
+ * x F). Both are owned by the caller, after a failure too. KN_ERR_DATA if no response can be
+ * modelled. */
 static kn_status begin_model(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings *s, kn_mat *Xs,
                              kn_model **out)
 {
@@ -385,8 +389,9 @@ out:
     return status;
 }
 
-/* Design matrix without site columns; empty if the model has no batch effect. */
-static kn_status leave_batch(kn_ctx *ctx, const kn_model *m, kn_mat Xs, kn_mat *out)
+/* Copy of the design Xs (N x F) without site effect, owned by the caller; none if the model has no
+ * batch effect. */
+static kn_status copy_without_site(kn_ctx *ctx, const kn_model *m, kn_mat Xs, kn_mat *out)
 {
     *out = kn_mat_none();
     if (m->batch.M == 0)
@@ -397,7 +402,8 @@ static kn_status leave_batch(kn_ctx *ctx, const kn_model *m, kn_mat Xs, kn_mat *
     return status;
 }
 
-/* Options of the Gaussian process engine. lockstep: all ranks search with the same steps. */
+/* Options of the Gaussian process from the settings. lockstep: all ranks search with the same
+ * steps; cv receives the cross-validated maps. */
 static kn_gp_options engine_options(const kn_settings *s, const kn_design *design, bool lockstep,
                                     kn_gp_maps *cv)
 {
@@ -435,9 +441,9 @@ static kn_gp_options engine_options(const kn_settings *s, const kn_design *desig
                                       .lockstep = lockstep}};
 }
 
-/* Makes the groups of rows that share noise, if the model has such a term. Groups that carry no
- * information (kn_groups_identify_gamma) are dropped from the settings. */
-static kn_status take_groups(kn_ctx *ctx, kn_settings *s, ptrdiff_t N, bool modelled,
+/* Make the groups of rows that share noise (N), if the model has such a term (`modelled`). Groups
+ * that carry no information (kn_groups_identify_gamma) are dropped from the settings. */
+static kn_status make_groups(kn_ctx *ctx, kn_settings *s, ptrdiff_t N, bool modelled,
                              kn_groups *out)
 {
     kn_status status = KN_OK;
@@ -453,9 +459,10 @@ out:
     return status;
 }
 
-/* *key = keys of the responses if samples of them may be drawn by key; NULL: they are drawn by
- * index. Collective. */
-static kn_status take_keys(kn_ctx *ctx, const kn_settings *s, kn_responses *Y, uint64_t **key)
+/* *key (T) = keys of the responses if samples of them may be drawn by key, owned by the caller;
+ * NULL: they are drawn by index. Y->key is set to it. Collective. */
+static kn_status make_response_keys(kn_ctx *ctx, const kn_settings *s, kn_responses *Y,
+                                    uint64_t **key)
 {
     void *memory;
     *key = NULL;
@@ -479,8 +486,8 @@ typedef struct fit_job {
     bool whole; /* m is complete */
 } fit_job;
 
-/* Fits the model to the standardised data; a fit_job as void * so that kn_comm_on_root can call
- * it. */
+/* Fit the model to the standardised data; self: a fit_job, as void * so that kn_comm_on_root() can
+ * call it. The model in it is complete only if `whole` is set. */
 static kn_status fit_scaled(void *self)
 {
     fit_job *b = self;
@@ -495,17 +502,17 @@ static kn_status fit_scaled(void *self)
     kn_settings *s = &b->s;
     uint64_t *key = NULL;
     bool lockstep = m->info.method->same_steps && kn_ctx_comm(ctx)->size > 1;
-    KN_TRY(spec_of(ctx, s, &m->x, &spec));
+    KN_TRY(make_spec(ctx, s, &m->x, &spec));
     KN_TRY(check_theta(ctx, s, &spec));
     set_rank(ctx, s, b->X.rows, &spec);
-    KN_TRY(take_groups(ctx, s, b->X.rows, spec.additive && spec.noise == KN_NOISE_STRUCTURED,
+    KN_TRY(make_groups(ctx, s, b->X.rows, spec.additive && spec.noise == KN_NOISE_STRUCTURED,
                        &groups));
     m->grouped = s->groups != NULL;
     kn_responses responses = kn_responses_of(b->Y, &m->y);
-    KN_TRY(take_keys(ctx, s, &responses, &key));
+    KN_TRY(make_response_keys(ctx, s, &responses, &key));
     responses.side = (kn_product_side)s->product_side;
     kn_gp_options go = engine_options(s, &m->x, lockstep, &cv);
-    KN_TRY(leave_batch(ctx, m, b->Xs, &X_without_site));
+    KN_TRY(copy_without_site(ctx, m, b->Xs, &X_without_site));
     kn_fit_problem problem = {.X = b->Xs,
                               .X_without_site = X_without_site,
                               .Y = responses,

@@ -7,8 +7,9 @@
 enum { FEW_VALUES = 40, FEW_OF_A_LEVEL = 3, FEW_PARTICIPANTS = 60 };
 static const double MAX_SHARE = 0.9, HALF = 0.5; /* shares of all cells */
 
-/* Counts responses with fewer than FEW_VALUES values, or with fewer than FEW_OF_A_LEVEL values in a
- * level of a category: that level's effect is hardly known. */
+/* Number of responses with fewer than FEW_VALUES values, or with fewer than FEW_OF_A_LEVEL values
+ * in a level of a category that has more participants: that level's effect is hardly known. X: N x
+ * F design. */
 static ptrdiff_t thin_levels(kn_view Y, const kn_scaling *s, const kn_design *x, kn_mat X)
 {
     enum { BLOCKS = 64 };
@@ -32,8 +33,8 @@ static ptrdiff_t thin_levels(kn_view Y, const kn_scaling *s, const kn_design *x,
     return thin;
 }
 
-/* Share of missing responses per participant; *empty: first participant without any value, or
- * -1. */
+/* Proportion of missing responses of each participant (N), owned by the caller. *empty: first
+ * participant without any value, -1: none. */
 static kn_status participant_shares(kn_ctx *ctx, kn_view Y, const kn_scaling *s,
                                     double **proportion, ptrdiff_t *empty)
 {
@@ -50,7 +51,8 @@ static kn_status participant_shares(kn_ctx *ctx, kn_view Y, const kn_scaling *s,
     return status;
 }
 
-/* thin: number of responses with few values. */
+/* Warn if so many cells are missing that scores are uncertain. thin: number of responses with few
+ * values. */
 static void warn_of_missing(kn_ctx *ctx, const kn_missing_record *r, ptrdiff_t N, ptrdiff_t thin)
 {
     if (r->proportion > HALF)

@@ -24,6 +24,8 @@ typedef struct lines {
 
 /* Appends formatted text; what does not fit is left out. */
 static void append(lines *l, const char *format, ...) KN_PRINTF(2, 3);
+
+/* Append formatted text (printf) to l; what does not fit is left out. */
 static void append(lines *l, const char *format, ...)
 {
     va_list args;
@@ -46,13 +48,15 @@ static void append_name(lines *l, const char *path)
     }
 }
 
+/* The file name of a path; borrowed. */
 static const char *base_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-/* "21 F, 19 M": rows of each level of a category. */
+/* Append the number of rows of each level of a category, such as "; sex: 21 F, 19 M"; at most eight
+ * levels. */
 static void append_levels(lines *l, const kn_data *d, const kn_sample *p, const kn_covariate *c)
 {
     enum { SHOWN = 8 };
@@ -71,7 +75,8 @@ static void append_levels(lines *l, const kn_data *d, const kn_sample *p, const 
         append(l, " and %td more", c->levels.n - SHOWN);
 }
 
-/* "age 20.3 to 69.8" */
+/* Append the range of a numeric covariate, such as "; age 20.3 to 69.8"; nothing without a
+ * value. */
 static void append_range(lines *l, const kn_data *d, const kn_sample *p, const kn_covariate *c)
 {
     ptrdiff_t col = kn_column_find(d->covariates, c->name);
@@ -85,6 +90,8 @@ static void append_range(lines *l, const kn_data *d, const kn_sample *p, const k
         append(l, "; %s %.10g to %.10g", kn_clipped(c->name).text, low, high);
 }
 
+/* Append the line on the participants in the fit: their number of the rows of the table, levels of
+ * site and sex, and range of age. */
 static void write_participants(lines *l, const kn_data *d, const kn_sample *p)
 {
     append(l, "Participants  %td of %td rows of %s", p->n, kn_table_rows(d->covariates),
@@ -102,6 +109,7 @@ static void write_participants(lines *l, const kn_data *d, const kn_sample *p)
     append(l, "\n");
 }
 
+/* Append the line on the columns by which covariates and responses are matched. */
 static void write_ids(lines *l, const kn_data *d)
 {
     append(l, "IDs           ");
@@ -120,6 +128,7 @@ static void write_ids(lines *l, const kn_data *d)
     append(l, "\n");
 }
 
+/* Append the line on the covariates, each with its kind. */
 static void write_covariates(lines *l, const kn_sample *p)
 {
     append(l, "Covariates    ");
@@ -134,6 +143,7 @@ static void write_covariates(lines *l, const kn_sample *p)
     append(l, "\n");
 }
 
+/* Append the line on the responses: their number, source and first names. */
 static void write_responses(lines *l, const kn_data *d, const kn_sample *p)
 {
     kn_listing list = {.limit = KN_NAMES_LISTED};
@@ -149,6 +159,7 @@ static void write_responses(lines *l, const kn_data *d, const kn_sample *p)
     append(l, "\n");
 }
 
+/* Append the line on excluded participants: their number per reason. KN_ERR_MEMORY. */
 static kn_status write_left_out(kn_ctx *ctx, lines *l, const kn_data *d, const kn_sample *p)
 {
     kn_exclusions left;

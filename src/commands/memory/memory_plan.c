@@ -37,7 +37,7 @@ double kn_need_total(const kn_need *n)
     return n->responses + n->samples + n->basis + n->reference + n->work + n->program;
 }
 
-/* Completes the shape with defaults. */
+/* The sizes with defaults for those that are 0, as the commands complete them. */
 static kn_problem_size complete_shape(const kn_problem_size *shape)
 {
     kn_problem_size s = *shape;
@@ -52,7 +52,7 @@ static kn_problem_size complete_shape(const kn_problem_size *shape)
     return s;
 }
 
-/* Plans a fit, in the order of kn_fit. */
+/* Add to the memory plan r all that a fit allocates, in the order of kn_fit(). */
 static void fit_need(kn_mem_plan *r, const kn_problem_size *s)
 {
     kn_plan_alloc_d(r, KN_NEED_WORK, s->N, s->F); /* covariates as read, and standardised */
@@ -104,7 +104,7 @@ double kn_need_window(const kn_problem_size *shape)
 
 enum { EXAMPLE_RANK = 500 }; /* rank in suggestions */
 
-/* Bytes of the plan with the responses in a scratch file. */
+/* Predicted bytes with the responses in a scratch file. */
 static double without_responses(const kn_problem_size *s)
 {
     kn_need need;
@@ -112,8 +112,8 @@ static double without_responses(const kn_problem_size *s)
     return kn_need_total(&need) - need.responses + kn_need_window(s);
 }
 
-/* Lists the parts of the plan, "responses 8.0 GB, basis 200.0 MB, ..."; parts below 1 % are left
- * out. */
+/* List the parts of the prediction, "responses 8.0 GB, basis 200.0 MB, ..."; those below 1 % are
+ * left out. */
 static void list_needs(const kn_need *n, bool scoring, char *out, size_t size)
 {
     const struct {
@@ -133,24 +133,25 @@ static void list_needs(const kn_need *n, bool scoring, char *out, size_t size)
                                    kn_format_size(part[i].bytes).text);
 }
 
-/* Largest number of participants that fits, by bisection. */
+/* Largest number of participants, below s->N, that fits `have` bytes; by bisection. */
 static ptrdiff_t max_samples(const kn_problem_size *s, double have)
 {
     ptrdiff_t low = 0, high = s->N;
     while (high - low > 1) {
-        kn_problem_size some = *s;
-        some.N = (low + high) / 2;
-        if (s->M == s->N || some.M > some.N)
-            some.M = some.N;
-        if (without_responses(&some) <= have)
-            low = some.N;
+        kn_problem_size fewer = *s;
+        fewer.N = (low + high) / 2;
+        if (s->M == s->N || fewer.M > fewer.N)
+            fewer.M = fewer.N;
+        if (without_responses(&fewer) <= have)
+            low = fewer.N;
         else
-            high = some.N;
+            high = fewer.N;
     }
     return low;
 }
 
-/* Suggests the first change that would fit, with its need. */
+/* Write to out the first change of the options that would fit `have` bytes, with its bytes; "" if
+ * there is none. */
 static void suggest_change(const kn_problem_size *s, const kn_need *need, double have, char *out,
                            size_t size)
 {
@@ -180,7 +181,8 @@ static void suggest_change(const kn_problem_size *s, const kn_need *need, double
                  kn_format_size(without_responses(&other)).text);
 }
 
-/* True if the plan fits the budget, in memory or with the responses in a scratch file. */
+/* True if the prediction fits the budget, in memory or with the responses in a scratch file
+ * (*in_file). */
 static bool fits_budget(const kn_mem_budget *a, const kn_problem_size *s, bool *in_file)
 {
     kn_need need;
@@ -190,8 +192,8 @@ static bool fits_budget(const kn_mem_budget *a, const kn_problem_size *s, bool *
     return total <= a->bytes || (*in_file && rest <= a->bytes);
 }
 
-/* Suggests one rank per node, if the ranks of a node together exceed its memory: shared data is
- * then held once. False if that would not help. */
+/* Write to out to start one rank per node, if the ranks of a node together exceed its memory:
+ * shared data is then held once. False if that would not help. */
 static bool suggest_fewer(const kn_ctx *ctx, const kn_mem_budget *a, const kn_problem_size *s,
                           char *out, size_t size)
 {
@@ -249,8 +251,9 @@ kn_status kn_choose_response_storage(kn_ctx *ctx, const kn_mem_budget *a,
 
 /* ---- for data/ ---- */
 
-/* Callback of kn_memory_policy: completes the shape with the sizes of the responses, then
- * decides. */
+/* Callback of kn_memory_policy: completes the sizes with those of the responses, then decides
+ * whether responses go to a scratch file (*in_file). KN_ERR_MEMORY if the command does not fit at
+ * all. */
 static kn_status place_in_memory(const kn_memory_policy *self, kn_ctx *ctx,
                                  const kn_response_shape *r, bool at_least, bool *in_file)
 {
@@ -286,7 +289,7 @@ static kn_status place_in_memory(const kn_memory_policy *self, kn_ctx *ctx,
     return status;
 }
 
-/* Policy with budget and scratch folder; the shape is set by the caller. */
+/* A policy with budget and scratch folder; the caller sets the sizes. */
 static kn_command_memory memory_policy_of(kn_ctx *ctx, const kn_settings *s)
 {
     kn_command_memory w = {.budget = kn_mem_budget_of(ctx)};
@@ -328,7 +331,8 @@ kn_status kn_memory_policy_fit(kn_ctx *ctx, const kn_settings *s, kn_command_mem
     return status;
 }
 
-/* Columns that a prediction needs: features of a low-rank R0, or all training participants. */
+/* Number of columns that a prediction needs: features of a low-rank R0, or all training
+ * participants. */
 static ptrdiff_t prediction_columns(const kn_gp *gp)
 {
     const kn_decomp *R0 = &gp->latent.cell[0].R0;

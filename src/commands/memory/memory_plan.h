@@ -26,22 +26,25 @@ typedef struct kn_need { /* bytes at the moment of peak memory */
     const char *stage;   /* name of the stage at the peak */
 } kn_need;
 
-/* Sum of all parts. */
+/* Sum of the bytes of all parts. */
 double kn_need_total(const kn_need *need);
-double kn_need_program(int threads); /* bytes of the program part */
 
-/* Runs the memory plan of a fit or of scoring (shape->scoring). */
+/* Bytes of the program itself with this number of threads. */
+double kn_need_program(int threads);
+
+/* Predict the bytes at the moment of peak memory of a fit, or of scoring (shape->scoring), from the
+ * sizes alone. */
 void kn_need_predict(const kn_problem_size *shape, kn_need *out);
 
-/* Bytes of responses in memory if they are in a scratch file: the columns that all threads read, or
- * in scoring the rows of a minibatch. */
+/* Bytes of responses that are in memory although they are stored in a scratch file: the columns
+ * that all threads read, or in scoring the rows of a minibatch. */
 double kn_need_window(const kn_problem_size *shape);
 
 /* ---- the decision ---- */
 
-/* Sets *in_file if the responses fit the budget only in a scratch file. KN_ERR_MEMORY, with need,
- * budget and suggestions, if that is not enough either. at_least: T is not known yet, and shape has
- * a lower bound of it. */
+/* Decide whether the responses are kept in memory or in a scratch file (*in_file), by predicted
+ * memory and budget. KN_ERR_MEMORY, with both and suggestions, if neither fits. at_least: T is not
+ * known yet, and shape has a lower bound of it. */
 kn_status kn_choose_response_storage(kn_ctx *ctx, const kn_mem_budget *a,
                                      const kn_problem_size *shape, bool at_least, bool *in_file);
 
@@ -54,10 +57,11 @@ typedef struct kn_command_memory {
     bool additive;           /* additive kernel */
 } kn_command_memory;
 
-/* Policy of a fit. Errors of kn_check_covariances. */
+/* Memory policy of a fit, for reading its data. Errors of kn_check_covariances(). */
 kn_status kn_memory_policy_fit(kn_ctx *ctx, const kn_settings *s, kn_command_memory *out);
-/* Policy of scoring. maps: per participant of a minibatch; kept: of these in memory for all
- * participants. */
+
+/* Memory policy of scoring. maps: maps per participant of a minibatch; kept: how many of these are
+ * kept in memory for all participants. */
 kn_command_memory kn_memory_policy_score(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
                                          int maps, int kept);
 

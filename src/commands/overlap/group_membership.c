@@ -18,6 +18,7 @@ typedef struct entry {
     ptrdiff_t row;
 } entry;
 
+/* Order of table rows by id, then by row, for qsort. */
 static int by_id(const void *a, const void *b)
 {
     const entry *x = a, *y = b;
@@ -25,7 +26,7 @@ static int by_id(const void *a, const void *b)
     return order ? order : (x->row > y->row) - (x->row < y->row);
 }
 
-/* Lower bound: first entry whose id is not less than id. */
+/* Position of the first of n sorted entries whose id is not less than `id`; n if there is none. */
 static ptrdiff_t find_id(const entry *sorted, ptrdiff_t n, const char *id)
 {
     ptrdiff_t low = 0, high = n;
@@ -39,25 +40,28 @@ static ptrdiff_t find_id(const entry *sorted, ptrdiff_t n, const char *id)
     return low;
 }
 
-/* Checks that several rows of an id have the same value of col. */
-static kn_status check_same_value(kn_ctx *ctx, const kn_table *t, ptrdiff_t col, const entry *of,
-                                  ptrdiff_t n)
+/* KN_ERR_DATA if the entries that follow the first and have its id differ in column col; a
+ * participant must have one value. */
+static kn_status check_same_value(kn_ctx *ctx, const kn_table *t, ptrdiff_t col,
+                                  const entry *entries, ptrdiff_t n)
 {
-    for (ptrdiff_t k = 1; k < n && strcmp(of[k].id, of[0].id) == 0; k++)
-        if (!kn_names_equal(kn_table_cell(t, of[k].row, col), kn_table_cell(t, of[0].row, col)))
+    for (ptrdiff_t k = 1; k < n && strcmp(entries[k].id, entries[0].id) == 0; k++)
+        if (!kn_names_equal(kn_table_cell(t, entries[k].row, col),
+                            kn_table_cell(t, entries[0].row, col)))
             return kn_fail(ctx, KN_ERR_DATA,
                            "%s: %s of %s is '%s' on line %td and '%s' on line %td; a participant "
                            "must have one value",
                            kn_table_path(t), kn_clipped(kn_table_name(t, col)).text,
-                           kn_clipped(of[0].id).text,
-                           kn_clipped(kn_table_cell(t, of[0].row, col)).text,
-                           kn_table_line(t, of[0].row),
-                           kn_clipped(kn_table_cell(t, of[k].row, col)).text,
-                           kn_table_line(t, of[k].row));
+                           kn_clipped(entries[0].id).text,
+                           kn_clipped(kn_table_cell(t, entries[0].row, col)).text,
+                           kn_table_line(t, entries[0].row),
+                           kn_clipped(kn_table_cell(t, entries[k].row, col)).text,
+                           kn_table_line(t, entries[k].row));
     return KN_OK;
 }
 
-/* Sets row[i] of the table for each scored participant; -1: none. KN_ERR_DATA if no id matches. */
+/* row[i] = row of the table with the id of scored participant i; -1: none. KN_ERR_DATA if no id
+ * matches, or rows of an id differ in column col. */
 static kn_status match_rows(kn_ctx *ctx, const kn_table *t, ptrdiff_t id_col, ptrdiff_t col,
                             const kn_scored *scored, ptrdiff_t *row)
 {
@@ -98,6 +102,7 @@ typedef struct column { /* the column of {by} */
     ptrdiff_t n;
 } column;
 
+/* Cell of participant i in the column of {by}; NULL if it is missing. */
 static const char *cell_of(const column *c, ptrdiff_t i)
 {
     const char *cell = c->row[i] < 0 ? NULL : kn_table_cell(c->table, c->row[i], c->col);
@@ -114,7 +119,8 @@ static bool all_numbers(const column *c)
     return true;
 }
 
-/* Collects the levels of the column; KN_ERR_DATA if there are none or too many. */
+/* Collect the levels of the column; KN_ERR_DATA if there are none or too many, or one is too
+ * long. */
 static kn_status collect_levels(kn_ctx *ctx, const column *c, kn_membership *m)
 {
     char level[KN_LEVEL_SIZE];
@@ -139,7 +145,7 @@ out:
     return status;
 }
 
-/* Sets the group of each participant, and counts. */
+/* Set the group of each participant (-1: none), and count. */
 static kn_status sort_participants(kn_ctx *ctx, const column *c, kn_membership *m)
 {
     char level[KN_LEVEL_SIZE];
@@ -160,7 +166,7 @@ static kn_status sort_participants(kn_ctx *ctx, const column *c, kn_membership *
     return KN_OK;
 }
 
-/* Warns of participants without a group and of groups with fewer than FEW participants. */
+/* Warn of participants without a group, and of groups with fewer than FEW participants. */
 static void warn_of_small_groups(kn_ctx *ctx, const kn_settings *s, const kn_membership *m)
 {
     if (m->left_out > 0)

@@ -57,7 +57,9 @@ extern const char *const kn_sign_name[KN_SIGNS]; /* negative, positive */
 
 /* Checks before the computation that all files can be written; the folder exists. */
 kn_status kn_overlap_check(kn_ctx *ctx, const kn_overlaps *o, const kn_write_options *options);
-/* Writes tables, or maps in the format of the input, and summary.json; adds to o->info->files. */
+
+/* Write the tables, or the maps in the format of the input, and summary.json; adds their number to
+ * o->info->files. */
 kn_status kn_overlap_write(kn_ctx *ctx, const kn_overlaps *o, const kn_write_options *options);
 
 #endif

@@ -58,14 +58,15 @@ static void clear_work(work *w)
 
 /* ---- checks ---- */
 
-/* The output must not be the scored folder; then all files are checked. */
+/* KN_ERR_ARGUMENT if the output is the scored folder; then create the folder and check all
+ * files. */
 static kn_status check_folder(kn_ctx *ctx, work *w)
 {
-    struct stat from, to;
+    struct stat from, output;
     const char *folder = w->s.folder;
     kn_status status = KN_OK;
-    if (stat(w->s.scored, &from) == 0 && stat(folder, &to) == 0 && from.st_dev == to.st_dev &&
-        from.st_ino == to.st_ino)
+    if (stat(w->s.scored, &from) == 0 && stat(folder, &output) == 0 &&
+        from.st_dev == output.st_dev && from.st_ino == output.st_ino)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{output} is the scored folder; choose another one");
     KN_TRY(kn_created_files_folder(ctx, &w->made, folder));
     KN_TRY(kn_overlap_check(ctx, &w->result, &w->options));
@@ -73,12 +74,7 @@ out:
     return status;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Warns of repeated ids: a permutation test treats the rows of a participant as independent. */
+/* Warn if ids repeat: a permutation test treats the rows of a participant as independent. */
 static kn_status warn_of_repeats(kn_ctx *ctx, const kn_scored *s)
 {
     void *memory;
@@ -89,7 +85,7 @@ static kn_status warn_of_repeats(kn_ctx *ctx, const kn_scored *s)
     const char **id = memory;
     for (ptrdiff_t i = 0; i < s->n; i++)
         id[i] = kn_scored_id(s, i);
-    qsort(id, (size_t)s->n, sizeof *id, by_text);
+    qsort(id, (size_t)s->n, sizeof *id, kn_by_text);
     for (ptrdiff_t i = 1; i < s->n; i++)
         repeat = repeat || strcmp(id[i - 1], id[i]) == 0;
     if (repeat)
@@ -102,7 +98,8 @@ static kn_status warn_of_repeats(kn_ctx *ctx, const kn_scored *s)
 
 /* ---- shares and test ---- */
 
-/* Reads the z-maps one at a time and keeps three bits per response and participant. */
+/* Read the z-maps one at a time, and keep three bits per response and participant: observed, and
+ * beyond either threshold. Can be cancelled. */
 static kn_status read_z(kn_ctx *ctx, work *w)
 {
     kn_status status;
@@ -131,8 +128,8 @@ out:
     return status;
 }
 
-/* Computes the share of each group beyond the threshold, per response and sign. */
-static kn_status make_shares(kn_ctx *ctx, work *w)
+/* Set the proportion of each group beyond the threshold, per response and sign. */
+static kn_status compute_proportions(kn_ctx *ctx, work *w)
 {
     kn_status status;
     void *memory = NULL, *set = NULL;
@@ -158,8 +155,8 @@ out:
     return status;
 }
 
-/* Sets the smallest p-values and the numbers of significant responses of one sign; NaN if no
- * response has values in both groups. */
+/* Set the smallest p-values and the numbers of significant responses (of T) of one sign in info;
+ * NaN if no response has values in both groups. */
 static void note_findings(const kn_permutation_result *r, ptrdiff_t T, kn_sign k,
                           kn_overlap_info *info)
 {
@@ -175,8 +172,8 @@ static void note_findings(const kn_permutation_result *r, ptrdiff_t T, kn_sign k
         info->least_p[k] = info->least_p_fdr[k] = NAN;
 }
 
-/* order = the members in canonical order, by their ids, so that the order of the scored folder does
- * not matter. */
+/* order (members.n) = the members in canonical order, by their ids, so that the order of the scored
+ * folder does not matter. */
 static kn_status order_members(kn_ctx *ctx, const work *w, ptrdiff_t *order)
 {
     void *memory;
@@ -194,16 +191,15 @@ static kn_status order_members(kn_ctx *ctx, const work *w, ptrdiff_t *order)
     return status;
 }
 
-/* Permutation test of the difference between two groups, per sign, with the same label
- * permutations. */
+/* Test the difference between two groups per response and sign, with the same permutations of the
+ * labels. */
 static kn_status compare_groups(kn_ctx *ctx, work *w)
 {
     kn_status status;
     kn_labels labels = {0};
-    void *memory = NULL;
+    bool *second = NULL;
     ptrdiff_t *order = NULL;
-    KN_TRY(kn_alloc(ctx, w->members.n, sizeof(bool), &memory));
-    bool *second = memory;
+    KN_TRY(kn_alloc_bool(ctx, w->members.n, &second));
     for (ptrdiff_t i = 0, k = 0; i < w->scored.n; i++)
         if (w->members.group[i] >= 0)
             second[k++] = w->members.group[i] == 1;
@@ -221,11 +217,11 @@ static kn_status compare_groups(kn_ctx *ctx, work *w)
 out:
     kn_labels_clear(&labels);
     kn_free(order);
-    kn_free(memory);
+    kn_free(second);
     return status;
 }
 
-/* Opens the folder, finds groups, reads z, computes, then writes and commits. */
+/* Run the command: open the scored folder, find groups, read z, compute, then write and commit. */
 static kn_status run_overlap(kn_ctx *ctx, work *w)
 {
     kn_status status;
@@ -239,7 +235,7 @@ static kn_status run_overlap(kn_ctx *ctx, work *w)
     if (G != 2)
         kn_log(ctx, KN_LOG_INFO, "%td group%s: differences need exactly two", G, G == 1 ? "" : "s");
     KN_TRY(read_z(ctx, w));
-    KN_TRY(make_shares(ctx, w));
+    KN_TRY(compute_proportions(ctx, w));
     w->info.participants = w->members.n;
     w->info.excluded = w->members.left_out;
     w->info.groups = G;
@@ -252,7 +248,7 @@ out:
     return status;
 }
 
-/* Fails unless {scored}, {by} and {output} are given. */
+/* KN_ERR_ARGUMENT unless {scored}, {by} and {output} are given. */
 static kn_status check_needs(kn_ctx *ctx, const kn_settings *s)
 {
     if (!s->scored)

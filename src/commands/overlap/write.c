@@ -12,14 +12,17 @@
 #include "commands/score/scores.h"
 #include "io/file/path.h"
 #include "io/table/sidecar.h"
+#include "model/fit_info_json.h"
 
 enum { PATH = 4096, NAME = KN_LEVEL_SIZE + 64 };
 
+/* True if there are exactly two groups, so that they are compared. */
 static bool has_two(const kn_overlaps *o)
 {
     return o->members->levels.n == 2;
 }
 
+/* True if the responses are images. */
 static bool in_images(const kn_overlaps *o)
 {
     return o->scored->space.kind == KN_SPACE_IMAGE;
@@ -33,7 +36,8 @@ typedef struct map {
     float outside; /* value outside the mask: 1 for p-values, since 0 would mean significant */
 } map;
 
-/* Describes map k in the order of writing; false: no more. */
+/* Describe map k in the order of writing (per group n and proportions, then differences); false if
+ * there are no more. */
 static bool map_at(const kn_overlaps *o, ptrdiff_t k, map *out)
 {
     enum { OF_GROUP = 1 + KN_SIGNS, OF_SIGN = 3 };
@@ -58,7 +62,7 @@ static bool map_at(const kn_overlaps *o, ptrdiff_t k, map *out)
     return true;
 }
 
-/* Layout of the maps: the format and space of the scored folder. */
+/* How maps are written: in the folder of this run, in format and space of the scored folder. */
 static kn_maplayout layout_of(const kn_overlaps *o, const kn_write_options *options)
 {
     return (kn_maplayout){.dir = o->s->folder,
@@ -68,7 +72,7 @@ static kn_maplayout layout_of(const kn_overlaps *o, const kn_write_options *opti
                           .options = options};
 }
 
-/* Writes one map on the grid of the z-maps. */
+/* Write one map on the grid of the z-maps, with m->outside at the voxels outside the mask. */
 static kn_status write_map(kn_ctx *ctx, const kn_overlaps *o, const map *m,
                            const kn_maplayout *layout)
 {
@@ -89,7 +93,7 @@ out:
     return status;
 }
 
-/* Writes every map that the groups have. */
+/* Write every map that the groups have. */
 static kn_status write_maps(kn_ctx *ctx, const kn_overlaps *o, const kn_write_options *options)
 {
     kn_status status = KN_OK;
@@ -103,6 +107,7 @@ out:
 
 /* ---- tables ---- */
 
+/* Write the name of response j as a table cell. */
 static kn_status write_name(kn_ctx *ctx, const kn_overlaps *o, ptrdiff_t j, kn_table_writer *w)
 {
     char name[1100];
@@ -113,7 +118,7 @@ static kn_status write_name(kn_ctx *ctx, const kn_overlaps *o, ptrdiff_t j, kn_t
 /* Writes the rows of response j. */
 typedef kn_status (*rows_of)(kn_ctx *ctx, const kn_overlaps *o, ptrdiff_t j, kn_table_writer *w);
 
-/* Writes the rows of response j in overlap.tsv, one per group. */
+/* Write the rows of response j in overlap.tsv, one per group. */
 static kn_status write_group_rows(kn_ctx *ctx, const kn_overlaps *o, ptrdiff_t j,
                                   kn_table_writer *w)
 {
@@ -130,7 +135,7 @@ out:
     return status;
 }
 
-/* Writes the row of response j in difference.tsv. */
+/* Write the row of response j in difference.tsv: difference and p-values of both signs. */
 static kn_status difference_row(kn_ctx *ctx, const kn_overlaps *o, ptrdiff_t j, kn_table_writer *w)
 {
     kn_status status;
@@ -151,7 +156,8 @@ typedef struct table {
     rows_of rows;
 } table;
 
-/* Writes one table, rows of all responses; counts it and its sidecar. */
+/* Write one table with the rows of all responses; adds it and its sidecar to the number of
+ * files. */
 static kn_status write_table(kn_ctx *ctx, const kn_overlaps *o, const table *t,
                              const kn_write_options *options)
 {
@@ -173,7 +179,7 @@ out:
     return status;
 }
 
-/* Writes overlap.tsv and, with two groups, difference.tsv. */
+/* Write overlap.tsv and, with two groups, difference.tsv. */
 static kn_status write_tables(kn_ctx *ctx, const kn_overlaps *o, const kn_write_options *options)
 {
     static const char *const shares[] = {"response", "group", "n", "share_low", "share_high", NULL};
@@ -190,55 +196,47 @@ static kn_status write_tables(kn_ctx *ctx, const kn_overlaps *o, const kn_write_
 
 /* ---- summary.json ---- */
 
-/* JSON string; null if NULL or not UTF-8, as a path may be. */
-static json_t *text_json(const char *text)
-{
-    json_t *json = text ? json_string(text) : NULL;
-    return json ? json : json_null();
-}
-
-static json_t *number_json(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
-/* JSON array of the groups with their sizes. Owned. */
+/* The groups with their sizes as a new JSON array. */
 static json_t *groups_json(const kn_membership *m)
 {
     json_t *list = json_array();
     for (ptrdiff_t g = 0; g < m->levels.n; g++)
-        json_array_append_new(list, json_pack("{s:o s:I}", "group", text_json(m->levels.text[g]),
+        json_array_append_new(list, json_pack("{s:o s:I}", "group", kn_json_text(m->levels.text[g]),
                                               "n", (json_int_t)m->size[g]));
     return list;
 }
 
+/* Smallest p-values and numbers of significant responses of one sign as a new JSON object. */
 static json_t *sign_json(const kn_overlap_info *i, int k)
 {
-    return json_pack("{s:o s:I s:o s:I}", "smallest_p", number_json(i->least_p[k]), "below_05",
-                     (json_int_t)i->below[k], "smallest_p_fdr", number_json(i->least_p_fdr[k]),
+    return json_pack("{s:o s:I s:o s:I}", "smallest_p", kn_json_number(i->least_p[k]), "below_05",
+                     (json_int_t)i->below[k], "smallest_p_fdr", kn_json_number(i->least_p_fdr[k]),
                      "below_05_fdr", (json_int_t)i->below_fdr[k]);
 }
 
-/* Second group minus first; null unless there are two groups. */
+/* The comparison of the second group minus the first as a new JSON object; null unless there are
+ * two groups. */
 static json_t *difference_json(const kn_overlaps *o)
 {
     const kn_levels *l = &o->members->levels;
     if (!has_two(o))
         return json_null();
-    return json_pack("{s:o s:o s:o s:o s:I}", "of", text_json(l->text[1]), "minus",
-                     text_json(l->text[0]), kn_sign_name[0], sign_json(o->info, 0), kn_sign_name[1],
-                     sign_json(o->info, 1), "permutations", (json_int_t)o->s->permutations);
+    return json_pack("{s:o s:o s:o s:o s:I}", "of", kn_json_text(l->text[1]), "minus",
+                     kn_json_text(l->text[0]), kn_sign_name[0], sign_json(o->info, 0),
+                     kn_sign_name[1], sign_json(o->info, 1), "permutations",
+                     (json_int_t)o->s->permutations);
 }
 
+/* The warnings as a new JSON array. */
 static json_t *warnings_json(const kn_warnings *w)
 {
     json_t *list = json_array();
     for (ptrdiff_t i = 0; i < w->n; i++)
-        json_array_append_new(list, text_json(w->text[i]));
+        json_array_append_new(list, kn_json_text(w->text[i]));
     return list;
 }
 
-/* Writes summary.json: options, counts, differences and warnings. */
+/* Write summary.json: options, counts, differences and warnings. */
 static kn_status write_summary(kn_ctx *ctx, const kn_overlaps *o, const kn_write_options *options)
 {
     kn_status status;
@@ -246,12 +244,13 @@ static kn_status write_summary(kn_ctx *ctx, const kn_overlaps *o, const kn_write
     KN_TRY(kn_path_in_folder(ctx, o->s->folder, "summary.json", path, PATH));
     KN_TRY(kn_command_line(ctx, o->options, &line));
     json_t *j =
-        json_pack("{s:o s:o s:I s:I s:I s:f s:o s:I s:o s:o s:s}", "by", text_json(o->s->by),
+        json_pack("{s:o s:o s:I s:I s:I s:f s:o s:I s:o s:o s:s}", "by", kn_json_text(o->s->by),
                   "groups", groups_json(o->members), "participants",
                   (json_int_t)o->info->participants, "left_out", (json_int_t)o->info->excluded,
                   "responses", (json_int_t)o->info->responses, "threshold", o->s->threshold,
                   "difference", difference_json(o), "seed", (json_int_t)o->s->seed, "warnings",
-                  warnings_json(o->warnings), "command", text_json(line), "software", kn_version());
+                  warnings_json(o->warnings), "command", kn_json_text(line), "software",
+                  kn_version());
     status = kn_folder_list_files(ctx, o->s->folder, options, j);
     text = status == KN_OK ? json_dumps(j, JSON_INDENT(2) | JSON_REAL_PRECISION(10)) : NULL;
     json_decref(j);
@@ -266,7 +265,7 @@ out:
 
 /* ---- check and write ---- */
 
-/* Group names become part of file names and must not have a slash. */
+/* KN_ERR_DATA if the name of a group, which becomes part of file names, has a slash. */
 static kn_status check_names(kn_ctx *ctx, const kn_overlaps *o)
 {
     const kn_levels *l = &o->members->levels;

@@ -12,8 +12,8 @@
 
 /* ---- summary.json ---- */
 
-/* JSON of the AUC of statistic k with its confidence interval; null if it was not computed.
- * Owned. */
+/* AUC of statistic k with its confidence interval as a new JSON object; null if it was not
+ * computed. */
 static json_t *auc_json(const kn_scores *s, int k)
 {
     if (!s->has_auc[k])
@@ -24,6 +24,7 @@ static json_t *auc_json(const kn_scores *s, int k)
                      a->degenerate);
 }
 
+/* The AUC of all statistics by name as a new JSON object. */
 static json_t *auc_all(const kn_scores *s)
 {
     json_t *all = json_object();
@@ -40,8 +41,8 @@ kn_flag_row kn_scores_flag_row(const kn_scores *s, ptrdiff_t i)
                          .site_unknown = s->site_adapted[i] == 0 && s->min_unseen > 0};
 }
 
-/* Counts of the cases, or of the others, all by stats/flag.h: flagged, with a small p of the
- * extreme values, and with a finding after FDR. */
+/* Counts of the cases, or of the others, as a new JSON object: flagged, with a small p of the
+ * extreme values, and with a finding after FDR. All by stats/flag.h. */
 static json_t *count_group(const kn_scores *s, bool cases)
 {
     kn_flag_counts flag[2] = {{0, 0}, {0, 0}}, extreme[2] = {{0, 0}, {0, 0}},
@@ -63,8 +64,8 @@ static json_t *count_group(const kn_scores *s, bool cases)
                      (json_int_t)fdr[cases].flagged);
 }
 
-/* JSON of the flags: rule, counts of the cases and of the others, smallest possible p-value.
- * Owned. */
+/* The flags as a new JSON object: rule, counts of the cases and of the others, smallest possible
+ * p-value. */
 static json_t *abnormality_json(const kn_scores *s)
 {
     return json_pack("{s:{s:s s:f} s:o s:o s:o s:o}", "flag", "column", KN_FLAG_COLUMN, "at_most",
@@ -74,7 +75,7 @@ static json_t *abnormality_json(const kn_scores *s)
                      kn_json_number(s->fdr_proportion));
 }
 
-/* Summary of predictions: counts only. */
+/* Summary of predictions as a new JSON object: counts only. */
 static json_t *predicted_summary(const kn_scores *s)
 {
     return json_pack("{s:{s:I s:I s:I} s:o s:{s:f} s:{s:s}}", "counts", "participants",

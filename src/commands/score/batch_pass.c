@@ -35,12 +35,13 @@ typedef struct passing {
     kn_mat null;          /* losses by the null model; none without one */
 } passing;
 
-/* Adds the site shift to predictions without site effect. */
-static void move_to_sites(void *self, ptrdiff_t from, ptrdiff_t to)
+/* Worker: adds offset and variance of the site to predictions without site effect, responses from
+ * .. to - 1 of the block. */
+static void move_to_sites(void *self, ptrdiff_t from, ptrdiff_t end)
 {
     const passing *p = self;
     const kn_site_lookup *a = &p->w->relation->from;
-    for (ptrdiff_t j = from; j < to; j++)
+    for (ptrdiff_t j = from; j < end; j++)
         for (ptrdiff_t i = 0; i < p->rows; i++) {
             kn_site_shift s = kn_site_lookup_effect(a, p->w->model, p->row + i, p->b->first + j);
             kn_col(p->b->mean, j)[i] += s.offset;
@@ -48,7 +49,8 @@ static void move_to_sites(void *self, ptrdiff_t from, ptrdiff_t to)
         }
 }
 
-/* Stores column j of a block, scaled and shifted, in a map (NULL: nothing). */
+/* Store column j of a block (from), scaled and shifted, in a map (rows x T floats); NULL:
+ * nothing. */
 static void store_column(const passing *p, kn_mat from, ptrdiff_t j, units in, float *map)
 {
     const double *x = kn_col(from, j);
@@ -57,12 +59,13 @@ static void store_column(const passing *p, kn_mat from, ptrdiff_t j, units in, f
         map[i * T + at] = (float)(x[i] * in.scale + in.shift);
 }
 
-/* Stores mean and model variance of a block in original units. */
-static void keep_predictions(void *self, ptrdiff_t from, ptrdiff_t to)
+/* Worker: stores mean and model variance of responses from .. end - 1 of the block in their maps,
+ * in original units. */
+static void keep_predictions(void *self, ptrdiff_t from, ptrdiff_t end)
 {
     const passing *p = self;
     const kn_scaling *s = &p->w->model->y;
-    for (ptrdiff_t j = from; j < to; j++) {
+    for (ptrdiff_t j = from; j < end; j++) {
         double sd = s->sd[p->b->first + j];
         store_column(p, p->b->mean, j, (units){sd, s->mean[p->b->first + j]},
                      p->w->map[KN_PASS_YHAT]);
@@ -70,9 +73,9 @@ static void keep_predictions(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* V: total variance of response j, with noise at the participant's covariates and site.
- * noise_variance (or NULL): V without the model variance; may be the model-variance column itself
- * [METHOD 8c, 8e] */
+/* V (rows): total variance of response j of the block, with noise at the participant's covariates
+ * and site, standardised. noise_variance (rows, or NULL): V without the model variance; may be the
+ * model-variance column itself [METHOD 8c, 8e]. */
 static void total_variance(const passing *p, ptrdiff_t j, double *noise_variance, double *V)
 {
     const kn_block *b = p->b;
@@ -91,19 +94,20 @@ static void total_variance(const passing *p, ptrdiff_t j, double *noise_variance
     }
 }
 
-/* Stores the total variance of responses from to to - 1 in original units, squared, in the map
- * ys2. */
-static void keep_totals(void *self, ptrdiff_t from, ptrdiff_t to)
+/* Worker: stores the total variance of responses from .. end - 1 of the block in the map ys2, in
+ * squared original units. */
+static void keep_totals(void *self, ptrdiff_t from, ptrdiff_t end)
 {
     const passing *p = self;
-    for (ptrdiff_t j = from; j < to; j++) {
+    for (ptrdiff_t j = from; j < end; j++) {
         double sd = p->w->model->y.sd[p->b->first + j];
         total_variance(p, j, NULL, kn_col(p->work, j));
         store_column(p, p->work, j, (units){sd * sd, 0}, p->w->map[KN_PASS_YS2]);
     }
 }
 
-/* Replaces z of training participants by the held-out z of the reference. */
+/* Replace z (rows) of training participants at response j of the block by the held-out z of the
+ * reference. */
 static void use_cross_validated(const passing *p, ptrdiff_t j, double *z)
 {
     const kn_model *m = p->w->model;
@@ -114,8 +118,8 @@ static void use_cross_validated(const passing *p, ptrdiff_t j, double *z)
     }
 }
 
-/* Computes z and losses of response j. On return z by noise variance alone is in the variance
- * column. */
+/* Compute z-scores and losses of response j of the block, for the participants of the minibatch. On
+ * return z by noise variance alone is in the variance column. */
 static void make_column(const passing *p, ptrdiff_t j)
 {
     const kn_block *b = p->b;
@@ -138,7 +142,7 @@ static void make_column(const passing *p, ptrdiff_t j)
             e[i] = NAN; /* no metric: the prediction rests on other levels */
 }
 
-/* Losses of response j by the null model, which knows neither covariates nor sites. */
+/* Losses of response j of the block by the null model, which knows neither covariates nor sites. */
 static void make_null_column(const passing *p, ptrdiff_t j)
 {
     ptrdiff_t k = p->b->first + j;
@@ -147,22 +151,25 @@ static void make_null_column(const passing *p, ptrdiff_t j)
                    kn_col(p->b->y, j), kn_col(p->null, j));
 }
 
-static void make_z(void *self, ptrdiff_t from, ptrdiff_t to)
+/* Worker: z and losses of responses from .. end - 1 of the block, by the model and by the null
+ * model. */
+static void make_z(void *self, ptrdiff_t from, ptrdiff_t end)
 {
     const passing *p = self;
-    for (ptrdiff_t j = from; j < to; j++) {
+    for (ptrdiff_t j = from; j < end; j++) {
         make_column(p, j);
         if (p->null.data)
             make_null_column(p, j);
     }
 }
 
-/* Stores z and z by noise variance alone, after training participants got their held-out z. */
-static void keep_z(void *self, ptrdiff_t from, ptrdiff_t to)
+/* Worker: stores z, and z by noise variance alone, of responses from .. end - 1, after training
+ * participants got their held-out z. */
+static void keep_z(void *self, ptrdiff_t from, ptrdiff_t end)
 {
     static const units AS_IT_IS = {1, 0};
     const passing *p = self;
-    for (ptrdiff_t j = from; j < to; j++) {
+    for (ptrdiff_t j = from; j < end; j++) {
         use_cross_validated(p, j, kn_col(p->z, j));
         store_column(p, p->z, j, AS_IT_IS, p->w->map[KN_PASS_Z]);
         store_column(p, p->b->var, j, AS_IT_IS, p->w->z_noise);
@@ -208,8 +215,8 @@ static kn_status pass_block(kn_ctx *ctx, void *self, kn_block *b)
     return status;
 }
 
-/* Shift and scale of the residual of participant i at an adapted or unknown site, in units of the
- * noise there; uncertainty of the site counts as noise [METHOD 8e, 8j] */
+/* Shift and scale of the residual of participant i at response j, if it is at an adapted or unknown
+ * site, in units of the noise there; uncertainty of the site counts as noise [METHOD 8e, 8j]. */
 static kn_map_density_shift site_shift_of(const void *self, ptrdiff_t i, ptrdiff_t j)
 {
     const passing *p = self;
@@ -220,7 +227,8 @@ static kn_map_density_shift site_shift_of(const void *self, ptrdiff_t i, ptrdiff
                                   same || !(noise > 0) ? 1 : sqrt(at.scale + at.var / noise)};
 }
 
-/* Sets responses that the model does not have to NaN. */
+/* Set the responses of a map (rows x all responses) that the model does not have to NaN; NULL:
+ * nothing. */
 static void clear_unmodelled(const passing *p, float *map)
 {
     const kn_scaling *s = &p->w->model->y;
@@ -234,7 +242,7 @@ static void clear_unmodelled(const passing *p, float *map)
     }
 }
 
-/* Makes the inputs of the noise scale: columns D and site terms. */
+/* Make the inputs of the noise scale for the padded minibatch: columns D and site terms. */
 static kn_status prepare_calibration(kn_ctx *ctx, passing *p)
 {
     const kn_calibration_transform *l = &p->w->model->calibration;
@@ -248,7 +256,7 @@ static kn_status prepare_calibration(kn_ctx *ctx, passing *p)
     return status;
 }
 
-/* Pads the minibatch to its fixed height with copies of the last participant, so that BLAS results
+/* Pad the minibatch to its fixed height with copies of the last participant, so that BLAS results
  * do not depend on the number of rows. */
 static kn_status pad_minibatch(kn_ctx *ctx, passing *p)
 {
@@ -263,8 +271,7 @@ static kn_status pad_minibatch(kn_ctx *ctx, passing *p)
     KN_TRY(kn_mat_new(ctx, n, p->w->participants->X.cols, &p->X));
     kn_mat_rows(p->w->participants->X, p->from, p->X);
     p->raw = kn_view_cols(p->X.data, n, p->X.cols);
-    KN_TRY(kn_alloc(ctx, n, sizeof *p->n_clamped, &memory));
-    p->n_clamped = memory;
+    KN_TRY(kn_alloc_int(ctx, n, &p->n_clamped));
     if (s->group)
         KN_TRY(kn_alloc_i(ctx, n, &p->group));
     if (without_site)

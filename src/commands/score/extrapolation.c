@@ -19,7 +19,7 @@ typedef struct hosts {
     ptrdiff_t *site; /* n: host, the site of the smallest sum */
 } hosts;
 
-/* Frees the designs at the host sites. */
+/* Free the designs at the host sites. */
 static void hosts_clear(hosts *h)
 {
     kn_mat_clear(&h->raw);
@@ -30,21 +30,21 @@ static void hosts_clear(hosts *h)
     kn_free(h->site);
 }
 
-/* True if columns of B have length 1 and only components have a variance: then the sum over
- * responses is the sum over components. */
+/* True if the model variance is that of components alone, whose columns of B have length 1: the sum
+ * over responses is then the sum over components. */
 static bool is_sum_of_components(const kn_gp_maps *m)
 {
     const kn_gp *gp = m->gp;
     return !m->own && !gp->psi && !gp->W.data && !m->part[0].direct && m->part[0].var.cols == gp->P;
 }
 
-/* sum (n) += sign * model variances of each participant over the responses before `to`; with
- * components sum_j v_ij = sum_p v_lat,ip over all of them. */
-static kn_status add_variances(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t to, double sign,
+/* sum (n) += sign * the model variances of each participant over the responses before `end`; for a
+ * sum of components over all responses, sum_j v_ij = sum_p v_lat,ip. */
+static kn_status add_variances(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t end, double sign,
                                double *sum)
 {
     kn_status status = KN_OK;
-    ptrdiff_t P = maps->gp->P, width = kn_min_size(to, KN_BLOCK);
+    ptrdiff_t P = maps->gp->P, width = kn_min_size(end, KN_BLOCK);
     kn_mat var = {0};
     bool components = is_sum_of_components(maps);
     for (ptrdiff_t p = 0; components && p < P; p++)
@@ -53,8 +53,8 @@ static kn_status add_variances(kn_ctx *ctx, const kn_gp_maps *maps, ptrdiff_t to
     if (components)
         return KN_OK;
     KN_TRY(kn_mat_new(ctx, maps->n, width, &var));
-    for (ptrdiff_t first = 0; first < to; first += width) {
-        kn_mat v = kn_cols(var, 0, kn_min_size(to - first, width));
+    for (ptrdiff_t first = 0; first < end; first += width) {
+        kn_mat v = kn_cols(var, 0, kn_min_size(end - first, width));
         KN_TRY(kn_gp_maps_block(ctx, maps, first, kn_mat_none(), v));
         for (ptrdiff_t j = 0; j < v.cols; j++)
             for (ptrdiff_t i = 0; i < v.rows; i++)
@@ -65,8 +65,9 @@ out:
     return status;
 }
 
-/* Makes h->X, unclamped, and h->near, clamped. Participants without site and without clamped
- * covariates use the clamped row: squares may be clamped all the same, as in the maps of others. */
+/* Make h->X, unclamped, and h->near, clamped, from h->raw. Participants without site and without
+ * clamped covariates use the clamped row: squares may be clamped all the same, as in the maps of
+ * others. */
 static kn_status make_columns(kn_ctx *ctx, const kn_extrapolation_job *job, hosts *h)
 {
     kn_status status;
@@ -83,10 +84,10 @@ out:
     return status;
 }
 
-/* sum (n) += variances (or, without components, distances) of participants with covariates
- * h->raw. */
+/* sum (n) += variances over the responses before `end` (without components: distances) of
+ * participants with covariates h->raw. Can be cancelled. */
 static kn_status add_extrapolation(kn_ctx *ctx, const kn_extrapolation_job *job, hosts *h,
-                                   ptrdiff_t to, double *sum)
+                                   ptrdiff_t end, double *sum)
 {
     kn_status status;
     const kn_model *m = job->model;
@@ -97,21 +98,21 @@ static kn_status add_extrapolation(kn_ctx *ctx, const kn_extrapolation_job *job,
     for (ptrdiff_t i = 0; unclamped.extrapolation && i < unclamped.n; i++)
         sum[i] += unclamped.extrapolation[i];
     if (!unclamped.extrapolation)
-        KN_TRY(add_variances(ctx, &unclamped, to, 1, sum));
+        KN_TRY(add_variances(ctx, &unclamped, end, 1, sum));
 out:
     kn_gp_maps_clear(&unclamped);
     return status;
 }
 
-/* Moves row i of h->raw to training site s. */
+/* Set the batch columns of row i of raw to training site s. */
 static void move_to_site(const kn_site_levels *b, ptrdiff_t s, kn_mat raw, ptrdiff_t i)
 {
     for (ptrdiff_t k = 0; k < b->M; k++)
         kn_col(raw, b->column[k])[i] = b->code[s * b->M + k];
 }
 
-/* True if site s is a candidate host. If the model is more than components a prediction costs as
- * much as scoring, and only the HOSTS largest sites are tried, the lowest of equals. */
+/* True if training site s is a candidate host. If the model is more than components a prediction
+ * costs as much as scoring, and only the HOSTS largest sites are tried, the lowest of equals. */
 static bool is_tried(const kn_extrapolation_job *job, ptrdiff_t s)
 {
     enum { HOSTS = 4 };
@@ -123,7 +124,8 @@ static bool is_tried(const kn_extrapolation_job *job, ptrdiff_t s)
     return before < HOSTS;
 }
 
-/* Finds the host of each participant without site and moves h->raw there. */
+/* Find the training site at which each participant without site has the smallest sum of variances,
+ * and move h->raw there. */
 static kn_status find_hosts(kn_ctx *ctx, const kn_extrapolation_job *job, hosts *h)
 {
     kn_status status = KN_OK;
@@ -157,7 +159,8 @@ out:
     return status;
 }
 
-/* True if the variances in the maps of participant i do not measure its extrapolation. */
+/* True if the variances in the maps of participant i do not measure its extrapolation: without site
+ * effect, clamped, or in a known group. */
 static bool is_asked(const kn_extrapolation_job *job, ptrdiff_t i)
 {
     const kn_gp_maps *m = job->maps;

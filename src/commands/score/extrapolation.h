@@ -27,9 +27,10 @@ typedef struct kn_extrapolation_job {
     const bool *without_site; /* n: predicted without site effect; NULL: none */
 } kn_extrapolation_job;
 
-/* extra (n): the sum above minus the one of the maps; 0 for participants that are neither clamped,
- * nor in a known group, nor without site effect. For models without components extra is the
- * distance of the covariates itself (kn_gp_maps.extrapolation). */
+/* extra (n): what must be added to the model variance of the maps, summed over responses, to
+ * measure how far covariates are from the training sample: at unclamped covariates, and at the best
+ * training site for those without one. 0 for other participants; for models without components the
+ * distance of the covariates itself. */
 kn_status kn_extrapolation_at_site(kn_ctx *ctx, const kn_extrapolation_job *job, double *extra);
 
 #endif

@@ -17,7 +17,8 @@ typedef struct implausible_job {
     double *work; /* workers x T */
 } implausible_job;
 
-/* Checks participants first .. last - 1 by their values, then by their z. */
+/* Worker: checks participants first .. last - 1 of the minibatch by their values, then by their z,
+ * and stores the reason. */
 static void list_participants(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
     const implausible_job *d = self;
@@ -30,8 +31,8 @@ static void list_participants(void *self, int worker, ptrdiff_t first, ptrdiff_t
     }
 }
 
-/* Removes responses that are not 0 in this minibatch from the candidates; after a few participants
- * few are left. */
+/* Remove the responses that are not 0 for every row of Y from the candidates s->zero; after a few
+ * participants few are left. */
 static void remove_nonzero_responses(kn_scores *s, kn_view Y)
 {
     const kn_scaling *y = &s->model->y;
@@ -52,10 +53,8 @@ kn_status kn_implausible_begin(kn_ctx *ctx, kn_scores *s)
 {
     static const double FROM_ZERO = 3; /* sd */
     kn_status status;
-    void *memory;
     const kn_scaling *y = &s->model->y;
-    KN_TRY(kn_alloc(ctx, s->n, sizeof *s->implausible_reason, &memory));
-    s->implausible_reason = memory;
+    KN_TRY(kn_alloc_int(ctx, s->n, &s->implausible_reason));
     KN_TRY(kn_alloc_i(ctx, y->n_kept, &s->zero));
     for (ptrdiff_t k = 0; k < y->n_kept; k++)
         if (fabs(y->mean0[k]) > FROM_ZERO * y->sd0[k])
@@ -76,7 +75,8 @@ out:
     return status;
 }
 
-/* Makes "blank or constant (2), ..." of all reasons that occurred. */
+/* Make "blank or constant (2), ..." of all reasons that occurred; count: participants per
+ * reason. */
 static void list_reasons(const ptrdiff_t *count, char *out, size_t size)
 {
     size_t at = 0;

@@ -71,8 +71,10 @@ kn_status kn_score_write_all(kn_ctx *ctx, kn_score_work *w);
  * participants do not depend on their order, so the scores are those of one process [METHOD 6b,
  * 8] */
 
-/* Participants of a rank in a step, at most w->batch; all ranks take the same number of steps. */
+/* Range of participants that an MPI rank scores in a step, at most w->batch; may be empty. */
 kn_index_range kn_score_step(const kn_score_work *w, int rank, int ranks, ptrdiff_t step);
+
+/* Number of steps until all ranks have scored their participants; the same on all ranks. */
 ptrdiff_t kn_score_steps(const kn_ctx *ctx, const kn_score_work *w);
 
 /* Gathers the maps of all ranks of a step into root's join; map: maps of this rank. Collective. */
@@ -125,11 +127,13 @@ kn_status kn_match_training_names(kn_ctx *ctx, kn_scores *s, const kn_sample *pa
  * whose responses it holds, then the results are summed over ranks. Cost: n x N ids, and T
  * responses of each participant with a known id. Collective. */
 kn_status kn_match_training(kn_ctx *ctx, kn_scores *s, const kn_sample *participants);
-void kn_match_training_log(kn_ctx *ctx, kn_scores *s); /* counts and logs s->changed */
 
-/* Sets s->abnormal, s->normals, s->use and s->measured from {cases} and {reference}. Call after
- * kn_match_training. KN_ERR_DATA if every row is labelled, or {reference=loo} is missing in the
- * model. */
+/* Count the participants with known ids but other data (s->changed), and warn of them. */
+void kn_match_training_log(kn_ctx *ctx, kn_scores *s);
+
+/* Set which rows are cases (s->abnormal), which form the reference of {reference} (s->normals), and
+ * which count for calibration and metrics. Call after kn_match_training(). KN_ERR_DATA if every row
+ * is a case, or {reference=loo} is missing in the model. */
 kn_status kn_match_training_groups(kn_ctx *ctx, kn_scores *s, const kn_data *data,
                                    const kn_sample *participants);
 /* Checks {cases} on all participants of the list before a job part is scored; KN_ERR_DATA if every
@@ -185,6 +189,8 @@ typedef struct kn_p_column {
     const double *reference; /* per reference participant, over all responses; NULL: unknown */
     bool both_sides;         /* two-sided: |value| is compared */
 } kn_p_column;
+
+/* The values, p-values and reference values of one statistic (KN_P_...); borrowed. */
 kn_p_column kn_p_column_of(const kn_scores *s, int kind);
 
 /* p-value of participant i, bounded at unknown sites; NaN for members of known groups. */
@@ -211,6 +217,8 @@ typedef enum kn_p_basis {
     KN_P_TOO_FEW,        /* p is n/a: fewer than half of the responses */
     KN_P_NO_MAPS,        /* p is n/a: fewer than 95 %, and no reference maps */
 } kn_p_basis;
+
+/* What statistic `kind` of participant i is compared with, by how many responses are missing. */
 kn_p_basis kn_p_basis_of(const kn_scores *s, int kind, ptrdiff_t i);
 
 /* Sets the p-values of participants row .. row + rows - 1 that are KN_P_SAME_RESPONSES, after their
@@ -219,8 +227,11 @@ kn_p_basis kn_p_basis_of(const kn_scores *s, int kind, ptrdiff_t i);
 kn_status kn_scores_p_incomplete(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
                                  const float *z);
 
-void kn_restricted_free(struct kn_restricted_reference *w); /* accepts NULL */
-/* Memory plan of kn_scores_p_incomplete, which keeps what all minibatches share. */
+/* Free the reference over fewer responses; NULL is allowed. */
+void kn_restricted_free(struct kn_restricted_reference *w);
+
+/* Add to the memory plan r what kn_scores_p_incomplete() allocates; it keeps what all minibatches
+ * share. */
 void kn_scores_p_incomplete_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* Warns of participants whose p-values are n/a because responses are missing. */

@@ -29,7 +29,7 @@ out:
     return status;
 }
 
-/* True if the responses of row i equal those of row t of the reference. Compares the sum of
+/* True if the responses of row i equal those of reference participant t. Compares the sum of
  * standardised values: nearly every change moves it by more than rounding. */
 static bool same_responses(const kn_model *m, kn_view Y, ptrdiff_t i, ptrdiff_t t)
 {
@@ -44,7 +44,7 @@ static bool same_responses(const kn_model *m, kn_view Y, ptrdiff_t i, ptrdiff_t 
 }
 
 /* True if row i has the covariates of training participant t and is not at a new site; a new site
- * does not show in the design if training had only one. */
+ * does not show in the design if the training sample had only one. X: design of all rows. */
 static bool same_covariates(const kn_model *m, const kn_sample *p, kn_mat X, ptrdiff_t i,
                             ptrdiff_t t)
 {
@@ -60,7 +60,8 @@ typedef struct own_participants {
     kn_mat X; /* design of all participants */
 } own_participants;
 
-/* Sets s->training by id; of several rows with that id the one with the same data. */
+/* Set s->training of the participants of this rank by id; of several rows with that id the one with
+ * the same data. */
 static void find_training(const kn_model *m, const own_participants *own, kn_scores *s)
 {
     const kn_sample *p = own->p;
@@ -82,8 +83,8 @@ static void find_training(const kn_model *m, const own_participants *own, kn_sco
     }
 }
 
-/* Sets s->cv_row of training participants with unchanged data, unless {training_rows=plain}, and
- * s->changed of the others. */
+/* Set s->cv_row of training participants of this rank with unchanged data, unless
+ * {training_rows=plain}, and s->changed of the others. */
 static void choose_stored(const own_participants *own, kn_scores *s)
 {
     for (ptrdiff_t i = own->range.first; i < own->range.last; i++) {
@@ -102,8 +103,8 @@ static void choose_stored(const own_participants *own, kn_scores *s)
     }
 }
 
-/* Sums the results over ranks; entries of other ranks' participants are 0. Collective. */
-static kn_status log_others(kn_ctx *ctx, kn_scores *s)
+/* Sum the matches over ranks; entries of other ranks' participants are 0. Collective. */
+static kn_status exchange_matches(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
     double *all = NULL;
@@ -156,7 +157,7 @@ kn_status kn_match_training(kn_ctx *ctx, kn_scores *s, const kn_sample *p)
                "their z-scores are too small");
     find_training(s->model, &own, s);
     choose_stored(&own, s);
-    KN_TRY(log_others(ctx, s));
+    KN_TRY(exchange_matches(ctx, s));
     for (ptrdiff_t i = 0; i < s->n; i++)
         s->in_training[i] = s->training[i] >= 0;
     kn_match_training_log(ctx, s);
@@ -165,6 +166,7 @@ out:
     return status;
 }
 
+/* KN_ERR_DATA: every row has the label, so there are no others. */
 static kn_status refuse_all_labelled(kn_ctx *ctx, const char *label)
 {
     return kn_fail(ctx, KN_ERR_DATA,
@@ -175,19 +177,18 @@ kn_status kn_match_training_check(kn_ctx *ctx, const kn_settings *s, const kn_da
                                   const kn_sample *everybody)
 {
     kn_status status;
-    void *memory = NULL;
+    bool *abnormal = NULL;
     ptrdiff_t normal = 0;
     if (!s->cases)
         return KN_OK;
-    KN_TRY(kn_alloc(ctx, everybody->n, sizeof(bool), &memory));
-    const bool *abnormal = memory;
-    KN_TRY(kn_sample_flag(ctx, data, everybody, "cases", s->cases, memory));
+    KN_TRY(kn_alloc_bool(ctx, everybody->n, &abnormal));
+    KN_TRY(kn_sample_flag(ctx, data, everybody, "cases", s->cases, abnormal));
     for (ptrdiff_t i = 0; i < everybody->n; i++)
         normal += !abnormal[i];
     if (normal == 0)
         status = refuse_all_labelled(ctx, s->cases);
 out:
-    kn_free(memory);
+    kn_free(abnormal);
     return status;
 }
 
@@ -197,7 +198,6 @@ kn_status kn_match_training_groups(kn_ctx *ctx, kn_scores *s, const kn_data *dat
     kn_status status = KN_OK;
     const char *label = s->s->cases, *reference = s->s->reference;
     ptrdiff_t normal = 0;
-    void *flags;
     if (label)
         KN_TRY(kn_sample_flag(ctx, data, participants, "cases", label, s->abnormal));
     s->labelled = label != NULL;
@@ -209,8 +209,7 @@ kn_status kn_match_training_groups(kn_ctx *ctx, kn_scores *s, const kn_data *dat
         goto out;
     }
     if (!s->loo && strcmp(reference, "cv") != 0) {
-        KN_TRY(kn_alloc(ctx, s->n, sizeof *s->normals, &flags));
-        s->normals = flags;
+        KN_TRY(kn_alloc_bool(ctx, s->n, &s->normals));
         KN_TRY(kn_sample_flag(ctx, data, participants, "reference", reference, s->normals));
     }
     for (ptrdiff_t i = 0; i < s->n; i++) {

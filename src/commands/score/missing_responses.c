@@ -21,6 +21,7 @@ static const double NEARLY_ALL = 0.95;
 
 /* ---- which comparison ---- */
 
+/* True for the two statistics that are whole-map deviances. */
 static bool is_deviance(int kind)
 {
     return kind == KN_P_DEVIANCE || kind == KN_P_DEVIANCE_NOISE;
@@ -83,20 +84,20 @@ void kn_restricted_free(restricted *w)
     kn_free(w);
 }
 
-/* Folds of the reference, in which groups of repeated measures stay together. */
+/* Assign the reference participants to folds (w->fold, *folds), in which groups of repeated
+ * measures stay together. */
 static kn_status deal_folds(kn_ctx *ctx, restricted *w, int *folds)
 {
     kn_status status;
-    void *memory, *group = NULL;
+    int *group = NULL;
     const kn_model *m = w->s->model;
     const kn_groups *g = &m->gp.latent.groups;
     ptrdiff_t n = 0;
-    KN_TRY(kn_alloc(ctx, w->n, sizeof(int), &memory));
-    w->fold = memory;
+    KN_TRY(kn_alloc_int(ctx, w->n, &w->fold));
     if (g->n > 0)
-        KN_TRY(kn_alloc(ctx, w->n, sizeof(int), &group));
+        KN_TRY(kn_alloc_int(ctx, w->n, &group));
     for (ptrdiff_t i = 0; group && i < w->n; i++)
-        ((int *)group)[i] = (int)g->of[w->r->sample ? w->r->sample[i] : i];
+        group[i] = (int)g->of[w->r->sample ? w->r->sample[i] : i];
     if (m->row_order)
         KN_TRY(kn_alloc_i(ctx, w->n, &w->order));
     for (ptrdiff_t k = 0; w->order && k < m->info.n_samples; k++) {
@@ -111,26 +112,27 @@ out:
     return status;
 }
 
-/* Prepares the ratios of deviances; with fewer than two folds there are none. */
+/* Prepare the ratios of deviances over a set of responses and over all; with fewer than two folds
+ * there are none. */
 static kn_status learn_deviance(kn_ctx *ctx, restricted *w)
 {
     kn_status status;
     int folds;
     KN_TRY(kn_alloc_d(ctx, w->n, &w->ratio));
     KN_TRY(deal_folds(ctx, w, &folds));
-    kn_restricted_source of = {.z = w->r->z,
-                               .n = w->n,
-                               .T = w->T,
-                               .K = w->r->deviance.K,
-                               .fold = w->fold,
-                               .folds = folds,
-                               .order = w->order};
-    KN_TRY(kn_restricted_deviance_new(ctx, &of, &w->deviance));
+    kn_restricted_source source = {.z = w->r->z,
+                                   .n = w->n,
+                                   .T = w->T,
+                                   .K = w->r->deviance.K,
+                                   .fold = w->fold,
+                                   .folds = folds,
+                                   .order = w->order};
+    KN_TRY(kn_restricted_deviance_new(ctx, &source, &w->deviance));
 out:
     return status;
 }
 
-/* Allocates s->restricted, and makes what does not depend on the set of responses. */
+/* Allocate s->restricted, and make what does not depend on the set of responses. */
 static kn_status restricted_new(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
@@ -141,8 +143,7 @@ static kn_status restricted_new(kn_ctx *ctx, kn_scores *s)
     w->r = &s->model->reference;
     w->n = w->r->n;
     w->T = s->model->gp.T;
-    KN_TRY(kn_alloc(ctx, w->T, sizeof(bool), &memory));
-    w->missing = memory;
+    KN_TRY(kn_alloc_bool(ctx, w->T, &w->missing));
     KN_TRY(kn_alloc_d(ctx, w->n, &w->sorted));
     for (int k = 0; k < KN_P_KINDS; k++)
         if (has_maps(s, k))
@@ -159,14 +160,15 @@ typedef struct row_job {
     double *work; /* T per worker */
 } row_job;
 
-/* Worker: statistics of some rows of z_cv. */
-static void restrict_rows(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
+/* Worker: statistics of reference rows from .. end - 1 over the responses that are not missing; NaN
+ * if a row has fewer than half of them. */
+static void restrict_rows(void *self, int worker, ptrdiff_t from, ptrdiff_t end)
 {
     const row_job *job = self;
     restricted *w = job->w;
     float *row = job->row + worker * w->T;
     double *work = job->work + worker * w->T;
-    for (ptrdiff_t i = from; i < to; i++) { /* statistics of rows with few of them are unknown */
+    for (ptrdiff_t i = from; i < end; i++) { /* statistics of rows with few of them are unknown */
         memcpy(row, w->r->z + i * w->T, (size_t)w->T * sizeof *row);
         for (ptrdiff_t j = 0; j < w->T; j++)
             if (w->missing[j])
@@ -181,8 +183,9 @@ static void restrict_rows(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* Copies the finite sizes of the reference values to w->sorted, ascending; own: the value of the
- * participant, who is row t of the reference (-1: none). Returns their number. */
+/* Copy the finite reference values of a statistic, as |value| if two-sided, to w->sorted,
+ * ascending; returns their number. own: the value of the participant, who is row t of the reference
+ * (-1: none). */
 static ptrdiff_t sort_values(restricted *w, int kind, ptrdiff_t t, double own)
 {
     ptrdiff_t n = 0;
@@ -195,8 +198,8 @@ static ptrdiff_t sort_values(restricted *w, int kind, ptrdiff_t t, double own)
     return n;
 }
 
-/* Fits the GEV to extreme_z of the restricted reference, if the model has one; where it fails, p is
- * a rank. */
+/* Fit a GEV to extreme_z of the restricted reference, if the model has one; if it fails, p-values
+ * are ranks. */
 static kn_status fit_extremes(kn_ctx *ctx, restricted *w)
 {
     kn_gev_estimate e = {0};
@@ -210,7 +213,7 @@ static kn_status fit_extremes(kn_ctx *ctx, restricted *w)
     return status == KN_ERR_DATA || status == KN_ERR_NUMERIC ? KN_OK : status;
 }
 
-/* Makes the reference values for w->missing. */
+/* Make the reference values of all statistics over the responses that are not in w->missing. */
 static kn_status restrict_reference(kn_ctx *ctx, restricted *w)
 {
     kn_status status;
@@ -238,30 +241,33 @@ out:
 
 /* ---- participants ---- */
 
-/* Whether a map z over all responses of the file lacks response j of those in use. */
-static bool lacks(const restricted *w, const float *z, ptrdiff_t j)
+/* True if a map z (all responses of the file) lacks response j of those in use. */
+static bool lacks_response(const restricted *w, const float *z, ptrdiff_t j)
 {
     return !isfinite(z[w->s->model->y.kept[j]]);
 }
 
-static void take_pattern(restricted *w, const float *z)
+/* Set w->missing and w->present, the set of missing responses, by map z. */
+static void set_pattern(restricted *w, const float *z)
 {
     w->present = 0;
     for (ptrdiff_t j = 0; j < w->T; j++) {
-        w->missing[j] = lacks(w, z, j);
+        w->missing[j] = lacks_response(w, z, j);
         w->present += !w->missing[j];
     }
 }
 
+/* True if map z lacks exactly the responses in w->missing. */
 static bool same_pattern(const restricted *w, const float *z)
 {
     bool same = true;
     for (ptrdiff_t j = 0; j < w->T && same; j++)
-        same = w->missing[j] == lacks(w, z, j);
+        same = w->missing[j] == lacks_response(w, z, j);
     return same;
 }
 
-static void set_p(kn_scores *s, restricted *w, ptrdiff_t i)
+/* Set the p-values of participant i that are made from the restricted reference. */
+static void set_restricted_p(kn_scores *s, restricted *w, ptrdiff_t i)
 {
     for (int k = 0; k < KN_P_KINDS; k++) {
         kn_p_column c = kn_p_column_of(s, k);
@@ -279,22 +285,21 @@ static void set_p(kn_scores *s, restricted *w, ptrdiff_t i)
     }
 }
 
-/* True if some p-value of participant i is made here. */
+/* True if any p-value of participant i is made from the restricted reference. */
 static bool is_restricted(const kn_scores *s, ptrdiff_t i)
 {
-    bool some = false;
+    bool any = false;
     for (int k = 0; k < KN_P_KINDS; k++)
-        some = some || kn_p_basis_of(s, k, i) == KN_P_SAME_RESPONSES;
-    return some;
+        any = any || kn_p_basis_of(s, k, i) == KN_P_SAME_RESPONSES;
+    return any;
 }
 
 kn_status kn_scores_p_incomplete(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
                                  const float *z)
 {
     kn_status status;
-    void *memory = NULL;
-    KN_TRY(kn_alloc(ctx, rows, sizeof(bool), &memory));
-    bool *done = memory;
+    bool *done = NULL;
+    KN_TRY(kn_alloc_bool(ctx, rows, &done));
     for (ptrdiff_t k = 0; k < rows; k++) {
         if (done[k] || !is_restricted(s, row + k))
             continue;
@@ -302,23 +307,24 @@ kn_status kn_scores_p_incomplete(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdi
             KN_TRY(restricted_new(ctx, s));
         restricted *w = s->restricted;
         if (!w->made || !same_pattern(w, z + k * s->T)) {
-            take_pattern(w, z + k * s->T);
+            set_pattern(w, z + k * s->T);
             KN_TRY(restrict_reference(ctx, w));
         }
         for (ptrdiff_t l = k; l < rows; l++) /* participants with the same responses */
             if (s->n_responses[row + l] == s->n_responses[row + k] &&
                 same_pattern(w, z + l * s->T)) {
-                set_p(s, w, row + l);
+                set_restricted_p(s, w, row + l);
                 done[l] = true;
             }
     }
 out:
-    kn_free(memory);
+    kn_free(done);
     return status;
 }
 
 /* ---- log ---- */
 
+/* Why there are no reference maps, for the warning. */
 static const char *why_no_maps(const kn_scores *s)
 {
     const kn_reference *r = &s->model->reference;

@@ -36,36 +36,38 @@ typedef struct bringing {
     int first, last;
 } bringing;
 
-static kn_status join_maps(kn_ctx *ctx, kn_score_work *w, kn_index_range some, float *const *map)
+/* Add the maps of the participants in a range to root's join. */
+static kn_status join_maps(kn_ctx *ctx, kn_score_work *w, kn_index_range range, float *const *map)
 {
-    return kn_join_add_maps(ctx, w->join, w->scores, some.first, some.last - some.first, map);
+    return kn_join_add_maps(ctx, w->join, w->scores, range.first, range.last - range.first, map);
 }
 
-/* Gathers the maps of ranks first .. last - 1. All ranks compute the sizes themselves. */
+/* Gather the maps of ranks first .. last - 1 on root, and add them to the join. All ranks compute
+ * the sizes themselves. Collective. */
 static kn_status gather_chunk(kn_ctx *ctx, bringing *b)
 {
     kn_status status = KN_OK;
     const kn_comm *c = kn_ctx_comm(ctx);
     ptrdiff_t at = 0;
     for (int q = 0; q < c->size; q++) {
-        kn_index_range some = kn_score_step(b->w, q, c->size, b->step);
-        b->each[q] = q >= b->first && q < b->last ? (some.last - some.first) * b->row : 0;
+        kn_index_range range = kn_score_step(b->w, q, c->size, b->step);
+        b->each[q] = q >= b->first && q < b->last ? (range.last - range.first) * b->row : 0;
     }
     for (int k = 0; k < KN_N_MAPS; k++)
         if (b->sent & 1u << k)
             KN_TRY(kn_comm_gather(ctx, b->map[k], b->each[c->rank], b->theirs[k], b->each));
     for (int q = b->first; c->rank == 0 && q < b->last; at += b->each[q++]) {
-        kn_index_range some = kn_score_step(b->w, q, c->size, b->step);
+        kn_index_range range = kn_score_step(b->w, q, c->size, b->step);
         float *map[KN_N_MAPS] = {0};
         for (int k = 0; k < KN_N_MAPS; k++)
             map[k] = b->theirs[k] ? b->theirs[k] + at / (ptrdiff_t)sizeof(float) : NULL;
-        KN_TRY(join_maps(ctx, b->w, some, map));
+        KN_TRY(join_maps(ctx, b->w, range, map));
     }
 out:
     return status;
 }
 
-/* Number of ranks whose maps root gathers at a time. */
+/* Number of ranks whose maps (batch x T floats each) root gathers at a time, in AT_ONCE bytes. */
 static int ranks_at_once(const kn_ctx *ctx, ptrdiff_t T, ptrdiff_t batch)
 {
     ptrdiff_t ranks = AT_ONCE / (T * (ptrdiff_t)sizeof(float) * batch);
@@ -105,6 +107,7 @@ out:
 
 enum { OWN = 6 }; /* fields in addition to columns and tally, in pack and unpack */
 
+/* Number of doubles in a row of pack_participant(). */
 static int count_columns(void)
 {
     int n = 0;
@@ -113,7 +116,7 @@ static int count_columns(void)
     return n + OWN + KN_CALIBRATION_TALLY;
 }
 
-/* Packs the results of participant i into a row of columns() doubles; unpack is the inverse. */
+/* Pack the results of participant i into a row of count_columns() doubles. */
 static void pack_participant(kn_scores *s, ptrdiff_t i, double *row)
 {
     int k = 0;
@@ -129,7 +132,7 @@ static void pack_participant(kn_scores *s, ptrdiff_t i, double *row)
     memcpy(&row[k], &s->tally[i], sizeof s->tally[i]);
 }
 
-/* Sets the values of participant i from a row that pack_participant wrote on another rank. */
+/* Set the results of participant i from a row that pack_participant() wrote on another rank. */
 static void unpack_participant(kn_scores *s, ptrdiff_t i, const double *row)
 {
     int k = 0;
@@ -145,7 +148,7 @@ static void unpack_participant(kn_scores *s, ptrdiff_t i, const double *row)
     memcpy(&s->tally[i], &row[k], sizeof s->tally[i]);
 }
 
-/* Gathers the rows of all participants on root. Collective. */
+/* Gather the results of all participants on root. Collective. */
 static kn_status gather_participants(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status;
@@ -156,8 +159,8 @@ static kn_status gather_participants(kn_ctx *ctx, kn_score_work *w)
     double *mine = NULL, *all = NULL;
     KN_TRY(kn_alloc_i(ctx, c->size, &each));
     for (int q = 0; q < c->size; q++) {
-        kn_index_range of = kn_sample_range_of(s->n, q, c->size);
-        each[q] = (of.last - of.first) * width * (ptrdiff_t)sizeof(double);
+        kn_index_range range = kn_sample_range_of(s->n, q, c->size);
+        each[q] = (range.last - range.first) * width * (ptrdiff_t)sizeof(double);
     }
     KN_TRY(kn_alloc_d(ctx, (own.last - own.first) * width, &mine));
     KN_TRY(kn_alloc_d(ctx, c->rank == 0 ? s->n * width : 0, &all));
@@ -177,7 +180,8 @@ out:
 
 enum { SOME = 1 << 14 }; /* responses per gather */
 
-/* Gathers the sums of each response; kn_tallies_join does not depend on the order. */
+/* Add the sums of each response over all ranks on root, a range of responses at a time. The order
+ * does not matter. Collective. */
 static kn_status gather_tallies(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
@@ -189,12 +193,12 @@ static kn_status gather_tallies(kn_ctx *ctx, kn_scores *s)
         KN_TRY(kn_alloc(ctx, (c->size - 1) * kn_min_size(SOME, T), sizeof *s->sums, &memory));
     const kn_metric_tally *theirs = memory;
     for (ptrdiff_t j = 0; j < T; j += SOME) {
-        ptrdiff_t some = kn_min_size(SOME, T - j);
+        ptrdiff_t count = kn_min_size(SOME, T - j);
         for (int q = 1; q < c->size; q++)
-            each[q] = some * (ptrdiff_t)sizeof *s->sums;
+            each[q] = count * (ptrdiff_t)sizeof *s->sums;
         KN_TRY(kn_comm_gather(ctx, s->sums + j, each[c->rank], memory, each));
         for (int q = 1; c->rank == 0 && q < c->size; q++)
-            kn_tallies_join(s->sums + j, theirs + (q - 1) * some, some);
+            kn_tallies_join(s->sums + j, theirs + (q - 1) * count, count);
     }
 out:
     kn_free(each);
@@ -202,7 +206,7 @@ out:
     return status;
 }
 
-/* Sums the histogram of z over ranks, and intersects the responses that are 0 everywhere. */
+/* Sum the histogram of z over ranks, and keep the responses that are 0 on all ranks. Collective. */
 static kn_status sum_histograms(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;

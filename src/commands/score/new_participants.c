@@ -22,7 +22,8 @@ void kn_participant_status_clear(kn_participant_status *s)
     *s = (kn_participant_status){0};
 }
 
-/* Checks that the model knows groups by name or stimulus, and the participants have them. */
+/* KN_ERR_ARGUMENT unless the model knows its groups by name or stimulus; KN_ERR_DATA if the
+ * participants have no group. */
 static kn_status check_groups(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
                               const kn_sample *p)
 {
@@ -49,6 +50,7 @@ static kn_status check_groups(kn_ctx *ctx, const kn_settings *s, const kn_model 
     return KN_OK;
 }
 
+/* Training group with this name; -1: none. */
 static ptrdiff_t group_named(const kn_model *m, const char *text)
 {
     for (ptrdiff_t g = 0; text && g < m->gp.latent.groups.n; g++)
@@ -57,7 +59,7 @@ static ptrdiff_t group_named(const kn_model *m, const char *text)
     return -1;
 }
 
-/* Group of repeated stimuli with the same design row; -1: none. */
+/* Training group of repeated stimuli with the same design row as row i of X; -1: none. */
 static ptrdiff_t same_stimulus(const kn_model *m, kn_mat X, ptrdiff_t i)
 {
     const kn_latent *l = &m->gp.latent;
@@ -71,7 +73,8 @@ static ptrdiff_t same_stimulus(const kn_model *m, kn_mat X, ptrdiff_t i)
     return -1;
 }
 
-/* Sets out->group by name, or for stimuli by the design row. */
+/* Set out->group, the training group of each participant, by name or for stimuli by the design row
+ * X (n x F), and log their number. */
 static kn_status find_groups(kn_ctx *ctx, const kn_model *m, const kn_sample *p, kn_mat X,
                              kn_participant_status *out)
 {
@@ -101,7 +104,7 @@ bool kn_provenance_covariates_equal(const kn_model *m, kn_mat X, ptrdiff_t i, pt
     return true;
 }
 
-/* Warns once per numeric covariate that was clamped or has left its constant value. */
+/* Warn once per numeric covariate that was clamped, or has left its constant training value. */
 static kn_status log_clamped(kn_ctx *ctx, const kn_model *m, const kn_participant_status *s)
 {
     kn_status status = KN_OK;
@@ -133,8 +136,8 @@ static kn_status log_clamped(kn_ctx *ctx, const kn_model *m, const kn_participan
     return status;
 }
 
-/* Marks new levels, which have code L [METHOD 0]. New sites do not count if predictions leave the
- * site out. */
+/* Mark participants with new levels, which have code L [METHOD 0]. New sites do not count if
+ * predictions leave the site out. */
 static kn_status find_unseen(kn_ctx *ctx, const kn_model *m, kn_view raw,
                              kn_participant_status *out)
 {
@@ -160,14 +163,12 @@ kn_status kn_participant_status_new(kn_ctx *ctx, const kn_settings *s, const kn_
                                     kn_participant_status *out)
 {
     kn_status status;
-    void *memory = NULL;
     kn_mat X = {0};
     kn_view raw = kn_view_cols(participants->X.data, participants->n, participants->X.cols);
     *out = (kn_participant_status){.n = participants->n};
     /* for {visit} unknown sites are fine: they cancel in the change */
     KN_TRY(kn_site_lookup_new(ctx, s, m, data, participants, s->visit != NULL, &out->from));
-    KN_TRY(kn_alloc(ctx, out->n, sizeof *out->n_clamped, &memory));
-    out->n_clamped = memory;
+    KN_TRY(kn_alloc_int(ctx, out->n, &out->n_clamped));
     KN_TRY(kn_alloc_i(ctx, m->x.C, &out->column));
     KN_TRY(kn_mat_new(ctx, out->n, m->x.F, &X));
     KN_TRY(kn_design_apply(ctx, &m->x, raw, true, X, out->n_clamped));

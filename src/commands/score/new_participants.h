@@ -17,8 +17,9 @@ typedef struct kn_participant_status {
     kn_site_lookup from; /* sites of the participants */
 } kn_participant_status;
 
-/* Finds and logs these relations. KN_ERR_ARGUMENT for {known_groups} if the model has no groups;
- * errors of kn_site_lookup_new. */
+/* Find the relation of new participants to the training sample: sites, clamped covariates, new
+ * levels, and with {known_groups} their groups; warns of them. KN_ERR_ARGUMENT for {known_groups}
+ * if the model has no groups; errors of kn_site_lookup_new(). out is owned by the caller. */
 kn_status kn_participant_status_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
                                     const kn_data *data, const kn_sample *participants,
                                     kn_participant_status *out);

@@ -34,7 +34,7 @@ out:
     return status;
 }
 
-/* Writes abnormality.tsv: one row per participant, columns as kn_scores_column lists them. */
+/* Write abnormality.tsv: one row per participant, columns as kn_scores_column() lists them. */
 static kn_status write_abnormality(kn_ctx *ctx, const kn_scores *s, const char *path,
                                    const kn_write_options *options)
 {
@@ -63,7 +63,7 @@ out:
     return status;
 }
 
-/* Writes metrics.tsv: one row per response. */
+/* Write metrics.tsv: one row per response. */
 static kn_status write_metrics(kn_ctx *ctx, const kn_scores *s, const char *path,
                                const kn_write_options *options)
 {
@@ -89,7 +89,7 @@ out:
     return status;
 }
 
-/* Writes summary.json: s->json and the list of files. */
+/* Write summary.json: s->summary and the list of files. */
 static kn_status write_summary(kn_ctx *ctx, const kn_scores *s, const char *dir,
                                const kn_write_options *options)
 {
@@ -138,8 +138,8 @@ static bool has_metric_maps(const kn_score_work *w)
            w->layout.format != KN_FORMAT_CSV && w->layout.format != KN_FORMAT_NPY;
 }
 
-/* Creates the folder, to be removed if the run fails. The folder of job parts is not removed, since
- * other parts may be about to write there. */
+/* Create the output folder, to be removed if the run fails. The folder of job parts is not removed,
+ * since other parts may be about to write there. */
 static kn_status make_folder(kn_ctx *ctx, kn_score_work *w)
 {
     kn_created_files stays = {0};
@@ -149,7 +149,8 @@ static kn_status make_folder(kn_ctx *ctx, kn_score_work *w)
     return status;
 }
 
-/* File names of the maps of one participant without the id, such as "z.nii.gz,yhat.nii.gz". */
+/* File names of the maps of one participant without the id, such as "z.nii.gz,yhat.nii.gz", written
+ * to maps. */
 static const char *list_maps(const kn_score_work *w, char maps[MAPS])
 {
     char tail[256];
@@ -162,8 +163,8 @@ static const char *list_maps(const kn_score_work *w, char maps[MAPS])
     return maps;
 }
 
-/* Checks all files. A job part also checks those that the join will write, so that a problem shows
- * early. */
+/* Check that all files can be written. A job part also checks those that the join will write, so
+ * that a problem shows early. */
 static kn_status check_outputs(kn_ctx *ctx, kn_score_work *w)
 {
     const char *folder = w->s.folder;
@@ -242,8 +243,9 @@ out:
     return status;
 }
 
-/* KN_ERR_NUMERIC if a map of predictions has an infinite value: z of one bad cell may be infinite,
- * but a prediction is only if the model's numbers are beyond single precision. */
+/* KN_ERR_NUMERIC if map k (rows x T) is one of predictions and has an infinite value. z of one
+ * bad cell may be infinite, but a prediction only if the model's numbers are beyond single
+ * precision. */
 static kn_status check_predictions(kn_ctx *ctx, const kn_score_work *w, int k, const float *map,
                                    ptrdiff_t rows)
 {
@@ -273,7 +275,7 @@ out:
     return status;
 }
 
-/* Joins the maps of the parts to one file; with {split} only checks that they exist. */
+/* Join the maps of the job parts to one file each; with {split} only check that the files exist. */
 static kn_status join_maps(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status = KN_OK;
@@ -292,7 +294,7 @@ out:
     return status;
 }
 
-/* Writes a map that is not of one participant: noise or a metric. */
+/* Write a map that is not of one participant (T values), such as noise or a metric. */
 static kn_status write_single(kn_ctx *ctx, const kn_score_work *w, const char *name,
                               const double *values)
 {
@@ -311,7 +313,7 @@ out:
     return status;
 }
 
-/* Writes scored_participants.tsv; with {split} it lists the map files of each participant. */
+/* Write scored_participants.tsv; with {split} it lists the map files of each participant. */
 static kn_status write_participants(kn_ctx *ctx, const kn_score_work *w)
 {
     char maps[MAPS];
@@ -323,7 +325,7 @@ static kn_status write_participants(kn_ctx *ctx, const kn_score_work *w)
     return status;
 }
 
-/* Writes the part file. It is committed last. */
+/* Write the file of this job part, which is committed last. */
 static kn_status write_part(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status;
@@ -340,7 +342,7 @@ out:
     return status;
 }
 
-/* Writes maps of one row, then the tables. */
+/* Write the maps of one row, then the tables. */
 static kn_status write_tables(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status = KN_OK;

@@ -28,13 +28,14 @@ kn_p_column kn_p_column_of(const kn_scores *s, int kind)
     return all[kind];
 }
 
-static double size_of(const kn_p_column *k, double value)
+/* The value that is compared: its size if the statistic is two-sided. */
+static double compared_size(const kn_p_column *k, double value)
 {
     return k->both_sides ? fabs(value) : value;
 }
 
-/* Collects and sorts the reference values: of the model's reference, or of the rows named by
- * {reference}. */
+/* Collect and sort the reference values of a statistic into sorted: of the model's reference, or of
+ * the rows named by {reference}. */
 static void sort_reference(const kn_scores *s, const kn_p_column *k,
                            kn_tail_p_reference *distribution, double *sorted)
 {
@@ -44,14 +45,15 @@ static void sort_reference(const kn_scores *s, const kn_p_column *k,
     for (ptrdiff_t i = 0; i < n; i++) {
         double value = s->normals ? k->value[i] : k->reference ? k->reference[i] : NAN;
         if (isfinite(value) && (!s->normals || s->normals[i]))
-            sorted[distribution->n++] = size_of(k, value);
+            sorted[distribution->n++] = compared_size(k, value);
     }
     kn_sort(sorted, distribution->n);
     distribution->sorted = sorted;
     distribution->units = s->normals ? distribution->n : r->units;
 }
 
-/* Fits a GEV distribution to the rows named by {reference}, if there are enough. */
+/* Fit a GEV distribution to the rows named by {reference}, if they are enough. KN_ERR_DATA if none
+ * has a statistic. */
 static kn_status set_reference_distribution(kn_ctx *ctx, kn_scores *s,
                                             kn_tail_p_reference *distribution)
 {
@@ -75,7 +77,7 @@ static kn_status set_reference_distribution(kn_ctx *ctx, kn_scores *s,
     return KN_OK;
 }
 
-/* True if participant i is part of its own reference. */
+/* True if participant i is part of its own reference. top: for the extreme-value statistic. */
 static bool is_member(const kn_scores *s, bool top, ptrdiff_t i)
 {
     if (s->normals)
@@ -90,9 +92,9 @@ static bool has_reference(const kn_scores *s, ptrdiff_t i)
     return s->cv_row[i] >= 0 || !(s->relation->group && s->relation->group[i] >= 0);
 }
 
-/* Lower bound of p for participants at unknown sites; 0 for others. Without bound if reference rows
- * are named, since they may be of that site. */
-static double min_of(const kn_scores *s, ptrdiff_t i)
+/* Lower bound of the p-values of participant i: above 0 only at an unknown site, since few sites
+ * say how far sites differ. None if reference rows are named, since they may be of that site. */
+static double lowest_p(const kn_scores *s, ptrdiff_t i)
 {
     const kn_site_lookup *from = &s->relation->from;
     bool unseen =
@@ -106,13 +108,13 @@ kn_tail_p kn_p_of(const kn_scores *s, int kind, ptrdiff_t i,
     kn_p_column c = kn_p_column_of(s, kind);
     if (!has_reference(s, i))
         return (kn_tail_p){NAN, KN_TAIL_P_PLAIN};
-    kn_tail_p p =
-        kn_tail_p_of(distribution, size_of(&c, c.value[i]), is_member(s, kind == KN_P_EXTREME, i));
-    return kn_tail_p_bounded(p, min_of(s, i));
+    kn_tail_p p = kn_tail_p_of(distribution, compared_size(&c, c.value[i]),
+                               is_member(s, kind == KN_P_EXTREME, i));
+    return kn_tail_p_bounded(p, lowest_p(s, i));
 }
 
-/* Sets the p-values of one statistic, except those that are known from the participant's own
- * responses. */
+/* Set the p-values of one statistic for all participants, except those that are made from the
+ * responses that the participant has. */
 static void set_p_values(kn_scores *s, int kind, const kn_tail_p_reference *distribution)
 {
     kn_p_column c = kn_p_column_of(s, kind);
@@ -129,13 +131,14 @@ static void set_p_values(kn_scores *s, int kind, const kn_tail_p_reference *dist
     }
 }
 
-/* Counts and logs the participants with bounded p. */
+/* Count and log the participants at unknown sites, whose p-values are bounded; sets
+ * s->min_unseen. */
 static void log_unseen(kn_ctx *ctx, kn_scores *s)
 {
     ptrdiff_t n = 0;
     s->min_unseen = 0;
     for (ptrdiff_t i = 0; i < s->n; i++) {
-        double own = min_of(s, i);
+        double own = lowest_p(s, i);
         n += own > 0;
         s->min_unseen = fmax(s->min_unseen, own);
     }

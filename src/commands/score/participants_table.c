@@ -35,17 +35,17 @@ static void add_note(notes *to, const char *format, ...) KN_PRINTF(2, 3);
 
 /* Appends a note, after "; " if there is one before; it is left out if the text would become too
  * long. */
-static void add_note(notes *to, const char *format, ...)
+static void add_note(notes *list, const char *format, ...)
 {
     char one[512];
     va_list args;
     va_start(args, format);
     vsnprintf(one, sizeof one, format, args);
     va_end(args);
-    if (to->n + strlen(one) + 3 > sizeof to->text)
+    if (list->n + strlen(one) + 3 > sizeof list->text)
         return;
-    to->n +=
-        (size_t)snprintf(to->text + to->n, sizeof to->text - to->n, "%s%s", to->n ? "; " : "", one);
+    list->n += (size_t)snprintf(list->text + list->n, sizeof list->text - list->n, "%s%s",
+                                list->n ? "; " : "", one);
 }
 
 /* One covariate of one participant: column f of X, followed by the other indicators of a
@@ -55,18 +55,20 @@ typedef struct entry {
     ptrdiff_t participant, k, f; /* k: column of the encoding */
 } entry;
 
+/* The covariate of an entry in the model's encoding. */
 static const kn_covariate *covariate_of(const entry *e)
 {
     return &e->sheet->model->encoding.column[e->k];
 }
 
+/* Number of input columns of a covariate: one per level if it is encoded as indicators, else 1. */
 static ptrdiff_t design_width(const kn_encoding *r, const kn_covariate *c)
 {
     return r->codes || c->kind == KN_COVARIATE_NUMERIC || c->levels.n == 2 ? 1 : c->levels.n;
 }
 
-/* Text of the covariate in the table. All columns of the encoding exist, else the table would have
- * been rejected. */
+/* Text of the covariate in the table; borrowed. All columns of the encoding exist, else the table
+ * would have been rejected. */
 static const char *cell_of(const entry *e)
 {
     const kn_table *t = e->sheet->data->covariates;
@@ -75,40 +77,42 @@ static const char *cell_of(const entry *e)
                    : kn_table_cell(t, e->sheet->participants->covariate_row[e->participant], col);
 }
 
-/* Number that the model used: the mean if missing, the clamped value if far out. Adds notes. */
-static double number_of(const entry *e, notes *to)
+/* Number that the model used: the training mean if it is missing, the limit if it is clamped. Adds
+ * notes on both. */
+static double number_of(const entry *e, notes *list)
 {
     const kn_design *d = &e->sheet->model->x;
     const kn_covariate *c = covariate_of(e);
     kn_clip name = kn_clipped(c->name);
     double x = kn_at(e->sheet->participants->X, e->participant, e->f), low, high;
     if (kn_text_is_missing(cell_of(e)))
-        add_note(to, "%s missing: training mean", name.text);
+        add_note(list, "%s missing: training mean", name.text);
     kn_design_range(d, e->f, &low, &high);
     if (d->column[e->f].constant) {
         if (fabs(x - low) > 1e-9 * fabs(low))
-            add_note(to, "%s %g ignored: it was %g in the training sample", name.text, x, low);
+            add_note(list, "%s %g ignored: it was %g in the training sample", name.text, x, low);
         return x;
     }
     if (!d->additive || (x >= low && x <= high))
         return x;
     double at = x < low ? low : high;
-    add_note(to, "%s %g clamped to %g", name.text, x, at);
+    add_note(list, "%s %g clamped to %g", name.text, x, at);
     return at;
 }
 
-/* Level that the model used; NULL: none. Adds notes. */
-static const char *level_of(const entry *e, notes *to)
+/* Level that the model used; NULL if none. Adds notes on missing and new levels. */
+static const char *level_of(const entry *e, notes *list)
 {
     const kn_encoding *r = &e->sheet->model->encoding;
     const kn_covariate *c = covariate_of(e);
     double x = kn_at(e->sheet->participants->X, e->participant, e->f);
     if (r->codes && isnan(x)) {
-        add_note(to, "%s missing: average of its levels", kn_clipped(c->name).text);
+        add_note(list, "%s missing: average of its levels", kn_clipped(c->name).text);
         return NULL;
     }
     if (r->codes && x == (double)c->levels.n) {
-        add_note(to, "%s %s is a new level", kn_clipped(c->name).text, kn_clipped(cell_of(e)).text);
+        add_note(list, "%s %s is a new level", kn_clipped(c->name).text,
+                 kn_clipped(cell_of(e)).text);
         return cell_of(e);
     }
     if (r->codes || c->levels.n == 2)
@@ -125,7 +129,8 @@ enum { ID, STATUS, WHY, EXTRAPOLATION, MAPS, LABEL, N_FIXED };
 static const char *const FIXED[N_FIXED] = {"participant_id",    "status", "why",
                                            "extrapolation_pct", "maps",   "label"};
 
-/* Predictions have no label, and there are no own maps without {split}. */
+/* True if fixed column k is in the table: predictions have no label, and there are no maps of
+ * single participants without {split}. */
 static bool has_column(const kn_participants_table *sheet, int k)
 {
     return k == LABEL ? sheet->scores->scored : k == MAPS ? sheet->maps != NULL : true;
@@ -144,7 +149,7 @@ void kn_participants_covariate(const char *name, char out[KN_PARTICIPANTS_NAME])
     snprintf(out, KN_PARTICIPANTS_NAME, "%s%s", kn_participants_ours(name) ? "used_" : "", name);
 }
 
-/* Writes the header: the fixed columns in use, then one column per covariate. */
+/* Write the header: the fixed columns in use, then one column per covariate. */
 static kn_status write_header(kn_ctx *ctx, const kn_participants_table *sheet, kn_table_writer *w)
 {
     kn_status status = KN_OK;
@@ -162,18 +167,18 @@ out:
     return status;
 }
 
-/* Writes the covariates (w NULL: only adds notes). Called twice per row, since the notes come
- * first. */
+/* Write the covariates of a participant and add notes on them; w NULL: only the notes. Called twice
+ * per row, since the notes come first. */
 static kn_status write_covariates(kn_ctx *ctx, const kn_participants_table *sheet,
-                                  ptrdiff_t participant, notes *to, kn_table_writer *w)
+                                  ptrdiff_t participant, notes *list, kn_table_writer *w)
 {
     kn_status status = KN_OK;
     const kn_encoding *r = &sheet->model->encoding;
     entry e = {.sheet = sheet, .participant = participant};
     for (; e.k < r->n; e.f += design_width(r, covariate_of(&e)), e.k++) {
         bool numeric = covariate_of(&e)->kind == KN_COVARIATE_NUMERIC;
-        double x = numeric ? number_of(&e, to) : NAN;
-        const char *level = numeric ? NULL : level_of(&e, to);
+        double x = numeric ? number_of(&e, list) : NAN;
+        const char *level = numeric ? NULL : level_of(&e, list);
         if (!w)
             continue;
         KN_TRY(level ? kn_table_writer_text(ctx, w, level) : kn_table_writer_number(ctx, w, x));
@@ -182,7 +187,7 @@ out:
     return status;
 }
 
-/* Number of responses that no training participant with this participant's levels has. */
+/* Number of responses that no training participant with the levels of participant i has. */
 static ptrdiff_t count_untrained(const kn_participants_table *sheet, ptrdiff_t i)
 {
     ptrdiff_t n = 0;
@@ -194,7 +199,7 @@ static ptrdiff_t count_untrained(const kn_participants_table *sheet, ptrdiff_t i
     return n;
 }
 
-/* Writes the row of participant i, with notes in column `why`. */
+/* Write the row of participant i, with notes in column `why`. */
 static kn_status used_row(kn_ctx *ctx, const kn_participants_table *sheet, ptrdiff_t i,
                           kn_table_writer *w)
 {
@@ -224,7 +229,7 @@ out:
     return status;
 }
 
-/* Writes the row of an excluded participant: reason, and n/a elsewhere. */
+/* Write the row of an excluded participant: the reason, and n/a elsewhere. */
 static kn_status dropped_row(kn_ctx *ctx, const kn_participants_table *sheet,
                              const kn_exclusion *one, kn_table_writer *w)
 {
@@ -242,8 +247,8 @@ out:
     return status;
 }
 
-/* Takes the text of the row from w, without its newline. */
-static kn_status take_line(kn_ctx *ctx, kn_table_writer *w, char **line)
+/* Copy the text of the row from the writer w, without its newline; *line is owned by the caller. */
+static kn_status copy_line(kn_ctx *ctx, kn_table_writer *w, char **line)
 {
     char *text = NULL;
     kn_status status = kn_table_writer_take(ctx, w, &text);
@@ -263,7 +268,7 @@ kn_status kn_participants_line(kn_ctx *ctx, const kn_participants_table *sheet,
            : which == KN_PARTICIPANTS_USED
                ? used_row(ctx, sheet, i, w)
                : dropped_row(ctx, sheet, &sheet->exclusions->absent[i], w));
-    KN_TRY(take_line(ctx, w, line));
+    KN_TRY(copy_line(ctx, w, line));
 out:
     kn_table_writer_free(w);
     return status;

@@ -22,18 +22,27 @@ typedef enum kn_participants_row {
     KN_PARTICIPANTS_USED,
     KN_PARTICIPANTS_EXCLUDED
 } kn_participants_row;
+
+/* Make one row of the table as text without newline; owned by the caller (kn_free). i: index of the
+ * participant or of the exclusion; ignored for the header. */
 kn_status kn_participants_line(kn_ctx *ctx, const kn_participants_table *sheet,
                                kn_participants_row which, ptrdiff_t i, char **line);
 
 /* Column name of a covariate: prefixed by `used_` if it equals a column of this table
  * (kn_participants_ours). */
 enum { KN_PARTICIPANTS_NAME = KN_LEVEL_SIZE + 8 };
+
+/* True if this is the name of a column of the table itself. */
 bool kn_participants_ours(const char *name);
+
+/* Column name of a covariate: prefixed by `used_` if it equals a column of the table itself. */
 void kn_participants_covariate(const char *name, char out[KN_PARTICIPANTS_NAME]);
 
-/* Checks that dir/scored_participants.tsv can be written; then writes it. */
+/* Check before the computation that dir/scored_participants.tsv can be written. */
 kn_status kn_participants_table_check(kn_ctx *ctx, const char *dir,
                                       const kn_write_options *options);
+
+/* Write dir/scored_participants.tsv with its sidecar. */
 kn_status kn_participants_table_write(kn_ctx *ctx, const kn_participants_table *sheet,
                                       const char *dir, const kn_write_options *options);
 

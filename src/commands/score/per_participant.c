@@ -20,22 +20,22 @@ typedef struct burden_job {
     kn_mat work; /* T x workers */
 } burden_job;
 
-/* Copies z with |z| >= bar, 0 elsewhere, NaN where missing. */
+/* out (T) = z where |z| >= bar, 0 elsewhere, NaN where z is missing. */
 static void keep_findings(const float *z, ptrdiff_t T, double bar, float *out)
 {
     for (ptrdiff_t j = 0; j < T; j++)
         out[j] = !isfinite(z[j]) ? NAN : fabs((double)z[j]) >= bar ? z[j] : 0;
 }
 
-/* Training participants get the values of the reference bit for bit, since p-values are ranks among
- * them. */
-static void burden_rows(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
+/* Worker: burdens and FDR findings of rows from .. end - 1 of the minibatch. Training participants
+ * get the values of the reference bit for bit, since p-values are ranks among them. */
+static void burden_rows(void *self, int worker, ptrdiff_t from, ptrdiff_t end)
 {
     const burden_job *job = self;
     kn_scores *s = job->s;
     const kn_reference *r = &s->model->reference;
     double *work = kn_col(job->work, worker);
-    for (ptrdiff_t k = from; k < to; k++) {
+    for (ptrdiff_t k = from; k < end; k++) {
         ptrdiff_t i = job->row + k, t = s->cv_row[i];
         const float *z = job->maps->z + k * s->T;
         kn_burden b = kn_burden_row(z, s->T, s->s->threshold, r->top, work);
@@ -57,10 +57,10 @@ static void burden_rows(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* Computes burdens and FDR findings of participants row .. row + rows - 1 from their maps, and
+/* Compute burdens and FDR findings of participants row .. row + rows - 1 from their maps, and
  * maps->fdr unless NULL. */
-static kn_status take_burdens(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
-                              const kn_row_maps *maps)
+static kn_status compute_burdens(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
+                                 const kn_row_maps *maps)
 {
     burden_job job = {s, maps, row, {0}};
     kn_status status = kn_mat_new(ctx, s->T, kn_workers(ctx, rows, 1), &job.work);
@@ -106,8 +106,8 @@ typedef struct float_maps {
     ptrdiff_t T, rows;
 } float_maps;
 
-/* Callback: z-scores of `count` responses in use from `first` on, from the rows of the
- * minibatch. */
+/* Block function of a z source: z (rows x count) of the responses in use from `first` on, from the
+ * float maps of the minibatch. Can be cancelled. */
 static kn_status float_block(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t count, kn_mat z)
 {
     float_maps *f = self;
@@ -119,7 +119,9 @@ static kn_status float_block(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t
     return kn_check_cancel(ctx);
 }
 
-/* Computes the deviances of participants from `row` on, in a minibatch of padded height. */
+/* Compute the deviances of the participants of the minibatch from `row` on, in blocks of padded
+ * height. Training participants get their held-out value. by_noise: the deviance by noise variance
+ * alone. */
 static kn_status compute_deviances(kn_ctx *ctx, kn_scores *s, bool by_noise, float_maps *maps,
                                    ptrdiff_t row)
 {
@@ -146,7 +148,7 @@ static bool by_covariates(const kn_scores *s)
     return s->model->gp.P == 0 && s->model->gp.method->components;
 }
 
-/* Completes the extrapolation of a minibatch: divides by the noise sum, or takes the value by
+/* Complete the extrapolation of a minibatch: divide by the noise sum, or use the distance of the
  * covariates. */
 static void end_extrapolation(kn_scores *s, ptrdiff_t row, ptrdiff_t rows)
 {
@@ -166,7 +168,7 @@ kn_status kn_scores_add_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t
     if (!s->scored)
         return KN_OK;
     KN_TRY(kn_extreme_rows(ctx, maps->z, rows, s->T, r->top, s->extreme_z + row));
-    KN_TRY(take_burdens(ctx, s, row, rows, maps));
+    KN_TRY(compute_burdens(ctx, s, row, rows, maps));
     bool own = s->model->gp.method->own_deviance; /* kn_scores_add_density sets them */
     for (ptrdiff_t i = row; !own && i < row + rows; i++)
         s->deviance[i] = s->deviance_noise[i] = NAN;

@@ -9,6 +9,7 @@
 #include "commands/common/input_hashes.h"
 #include "commands/score/internal.h"
 #include "model/file/file.h"
+#include "model/fit_info_json.h"
 
 /* ---- hashes ---- */
 
@@ -40,13 +41,6 @@ uint64_t kn_values_all(const uint64_t *each, ptrdiff_t n)
     return all;
 }
 
-/* JSON string; null if the text is NULL or not UTF-8, as a path may be. */
-static json_t *text_json(const char *text)
-{
-    json_t *json = text ? json_string(text) : NULL;
-    return json ? json : json_null();
-}
-
 kn_status kn_model_hash_json(kn_ctx *ctx, const kn_model *model, json_t **out)
 {
     uint64_t h = 0;
@@ -55,8 +49,8 @@ kn_status kn_model_hash_json(kn_ctx *ctx, const kn_model *model, json_t **out)
     return status;
 }
 
-/* JSON of the hashes of model, covariates and responses; those of values in memory if there is no
- * file. Owned. */
+/* The hashes of model (moved), covariates and responses as a new JSON object; those of values in
+ * memory if there is no file. */
 static json_t *hashes_json(kn_ctx *ctx, const kn_provenance *from, json_t *model)
 {
     const kn_data *d = from->data;
@@ -71,7 +65,8 @@ static json_t *hashes_json(kn_ctx *ctx, const kn_provenance *from, json_t *model
 
 /* ---- summary ---- */
 
-/* How covariate rows were matched with responses: "row", "position" or the id column. */
+/* How rows of covariates were matched with responses, as a new JSON string: "row", "position" or
+ * the id column. */
 static json_t *matched_json(const kn_data *d)
 {
     if (!kn_data_has_responses(d))
@@ -79,10 +74,10 @@ static json_t *matched_json(const kn_data *d)
     if (d->in_memory || d->responses == d->covariates)
         return json_string("row");
     return d->match.by_position ? json_string("position")
-                                : text_json(kn_table_name(d->covariates, d->id_col));
+                                : kn_json_text(kn_table_name(d->covariates, d->id_col));
 }
 
-/* Command line, if all data came from files; else null. */
+/* The command line as a new JSON string, if all data came from files; else null. */
 static kn_status command_json(kn_ctx *ctx, const kn_provenance *from, json_t **out)
 {
     static const char *const PARTS[] = {"part", "join", NULL};
@@ -91,11 +86,12 @@ static kn_status command_json(kn_ctx *ctx, const kn_provenance *from, json_t **o
     if (from->options && !from->data->in_memory)
         status = kn_command_line_without(ctx, from->options, PARTS,
                                          &line); /* as one run without job parts */
-    *out = text_json(line);
+    *out = kn_json_text(line);
     kn_free(line);
     return status;
 }
 
+/* Append the warnings to a JSON array. */
 static void add_warnings(json_t *list, const kn_warnings *w)
 {
     for (ptrdiff_t i = 0; i < w->n; i++) {
@@ -104,7 +100,7 @@ static void add_warnings(json_t *list, const kn_warnings *w)
     }
 }
 
-/* Adds command, hashes, label, matching, exclusions and warnings to the summary. */
+/* Add command, hashes, label, matching, exclusions and warnings to the summary. KN_ERR_MEMORY. */
 static kn_status add_provenance(kn_ctx *ctx, const kn_provenance *from, const kn_model *model,
                                 json_t *summary)
 {
@@ -120,7 +116,7 @@ static kn_status add_provenance(kn_ctx *ctx, const kn_provenance *from, const kn
     failed |= json_object_set_new(summary, "warnings", warnings) != 0;
     failed |= json_object_set_new(summary, "command", command) != 0;
     failed |= json_object_set_new(summary, "hashes", hashes_json(ctx, from, hash)) != 0;
-    failed |= json_object_set_new(summary, "cases", text_json(from->s->cases)) != 0;
+    failed |= json_object_set_new(summary, "cases", kn_json_text(from->s->cases)) != 0;
     failed |= json_object_set_new(summary, "matched_by", matched_json(from->data)) != 0;
     failed |= json_object_set_new(summary, "dropped", dropped) != 0;
     if (status == KN_OK)

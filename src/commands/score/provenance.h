@@ -18,14 +18,16 @@ typedef struct kn_provenance { /* all borrowed; options may be NULL */
 } kn_provenance;
 
 /* each[i] = XXH64 of row i of Y as doubles; one pass over memory, images are not read again.
- * kn_values_all chains the n hashes in order. */
+ * KN_ERR_MEMORY. */
 kn_status kn_values_hash(kn_ctx *ctx, kn_view Y, uint64_t *each);
+
+/* Chain n hashes to one, in their order. */
 uint64_t kn_values_all(const uint64_t *each, ptrdiff_t n);
 /* True if the values are hashed rather than the file. Tables are hashed as files. */
 bool kn_values_hashed(const kn_data *data);
 
-/* "xxh64:28192758c5b520c3" of the model file, which need not be written yet; JSON null without
- * model. New reference. */
+/* Hash of the model file, which need not be written yet, as a new JSON string; JSON null without
+ * model. */
 kn_status kn_model_hash_json(kn_ctx *ctx, const kn_model *model, json_t **out);
 
 /* Makes the summary of a job part: counts only. Columns that depend on other participants become

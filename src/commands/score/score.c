@@ -57,13 +57,13 @@ static bool learned_deviance(const kn_score_work *w)
 }
 
 /* Number of maps in a minibatch: the requested ones, and those that scoring needs. */
-static int maps_of(const kn_score_work *w)
+static int count_maps(const kn_score_work *w)
 {
     return __builtin_popcount(w->write | (w->score ? (unsigned)KN_MAP_Z : 0)) +
            (w->score && learned_deviance(w));
 }
 
-/* Matches participants with the training sample, or takes the matches of the job parts. */
+/* Match the participants with the training sample, or read the matches of the job parts. */
 static kn_status match_participants(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status = KN_OK;
@@ -87,6 +87,8 @@ out:
     return status;
 }
 
+/* Callback of kn_sample_new(): fail if the whole list, of which a job part scores some, has unknown
+ * sites or no participant without label. */
 static kn_status check_everybody(kn_ctx *ctx, const void *self, const kn_sample *everybody)
 {
     const kn_score_work *w = self;
@@ -94,11 +96,11 @@ static kn_status check_everybody(kn_ctx *ctx, const void *self, const kn_sample 
     return status == KN_OK ? kn_match_training_check(ctx, &w->s, w->data, everybody) : status;
 }
 
-/* Rows of a minibatch. The number is fixed, and minibatches with fewer participants are padded:
- * BLAS results of a row depend on the number of rows, and in the last rows on whether it is a
- * multiple of 16. It is low if a method does little work per minibatch, for the sake of single
- * participants; else a power of two. */
-static ptrdiff_t rows_for(const kn_method *method, ptrdiff_t responses, int maps, bool score)
+/* Number of rows of a minibatch, by method and size of the maps. It is fixed, and smaller
+ * minibatches are padded: BLAS results of a row depend on the number of rows. It is low if a method
+ * does little work per minibatch, else a power of two. */
+static ptrdiff_t choose_minibatch_rows(const kn_method *method, ptrdiff_t responses, int maps,
+                                       bool score)
 {
     kn_gp sizes = {.T = responses};
     double T = (double)responses, block = (double)kn_min_size(responses, KN_BLOCK);
@@ -113,14 +115,17 @@ static ptrdiff_t rows_for(const kn_method *method, ptrdiff_t responses, int maps
     return height;
 }
 
-/* Sets w->height and w->batch, at most the height. */
+/* Set w->height, the rows of a padded minibatch, and w->batch, its participants, at most the
+ * height. */
 static void prepare_height(kn_score_work *w)
 {
-    w->height = rows_for(w->model->gp.method, w->model->info.n_responses, maps_of(w), w->score);
+    w->height = choose_minibatch_rows(w->model->gp.method, w->model->info.n_responses,
+                                      count_maps(w), w->score);
     w->batch = w->batch > 0 ? kn_min_size(w->batch, w->height) : w->height;
 }
 
-/* Everything before the computation: maps, reading, checks, matching, output files. */
+/* Do everything before the computation: choose maps, read and check data, match participants, check
+ * output files. */
 static kn_status prepare_call(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status;
@@ -139,8 +144,8 @@ static kn_status prepare_call(kn_ctx *ctx, kn_score_work *w)
     KN_TRY(kn_mapfile_format(ctx, &w->model->space, (kn_format)w->s.format, &unused));
     int maps = __builtin_popcount(w->write);
     prepare_height(w);
-    kn_command_memory memory =
-        kn_memory_policy_score(ctx, &w->s, w->model, maps_of(w), w->s.folder || w->join ? 0 : maps);
+    kn_command_memory memory = kn_memory_policy_score(ctx, &w->s, w->model, count_maps(w),
+                                                      w->s.folder || w->join ? 0 : maps);
     kn_sample_spec known = {.encoding = &w->model->encoding,
                             .space = w->score && w->s.join == 0 ? &w->model->space : NULL,
                             .group_column = kn_participant_status_column(&w->s, w->model),
@@ -174,7 +179,7 @@ out:
 
 ptrdiff_t kn_score_rows(const kn_problem_size *s)
 {
-    return rows_for(s->method, s->T, s->maps, s->value > 0);
+    return choose_minibatch_rows(s->method, s->T, s->maps, s->value > 0);
 }
 
 void kn_score_need(kn_mem_plan *r, const kn_problem_size *s)
@@ -206,7 +211,8 @@ void kn_score_need(kn_mem_plan *r, const kn_problem_size *s)
         kn_map_density_missing_need(r, s->T, s->P);
 }
 
-/* Makes the distributions once: 61 nodes per response cost more than the z of a small minibatch. */
+/* Make the sinh-arcsinh distribution of each response once (T, owned by the caller); unchanged *out
+ * without a shape. 61 nodes per response cost more than the z of a small minibatch. */
 static kn_status distributions_new(kn_ctx *ctx, const kn_calibration_transform *l, kn_shash **out)
 {
     void *memory = NULL;
@@ -219,6 +225,8 @@ static kn_status distributions_new(kn_ctx *ctx, const kn_calibration_transform *
     return status;
 }
 
+/* Make the sinh-arcsinh distribution of each response for the model and for the null model; nothing
+ * for predictions. */
 static kn_status prepare_distributions(kn_ctx *ctx, kn_score_work *w)
 {
     if (!w->score)
@@ -229,8 +237,8 @@ static kn_status prepare_distributions(kn_ctx *ctx, kn_score_work *w)
     return status;
 }
 
-/* Opens the map files, and allocates maps: n x T in the scores if kept in memory, else buffers of
- * one minibatch. */
+/* Open the map files, and allocate maps: n x T in the scores if they are kept in memory, else
+ * buffers of one minibatch. */
 static kn_status prepare_batches(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status = KN_OK;
@@ -261,7 +269,8 @@ typedef struct batch {
     ptrdiff_t row, rows;
 } batch;
 
-/* Scores one minibatch, without communication: maps, statistics, plausibility, hashes. */
+/* Score one minibatch (self: a batch), without communication: maps, statistics, plausibility,
+ * hashes. */
 static kn_status pass_batch(void *self)
 {
     kn_status status;
@@ -282,7 +291,7 @@ out:
     return status;
 }
 
-/* Processes all minibatches, or those of this rank. Collective. */
+/* Score all minibatches, or those of this rank, and write or gather their maps. Collective. */
 static kn_status pass_batches(kn_ctx *ctx, kn_score_work *w)
 {
     kn_status status = KN_OK;
@@ -301,9 +310,9 @@ static kn_status pass_batches(kn_ctx *ctx, kn_score_work *w)
     if (w->score)
         KN_TRY(kn_implausible_begin(ctx, w->scores));
     for (ptrdiff_t step = 0; step < steps; step++) {
-        kn_index_range some = kn_score_step(w, c->rank, c->size, step);
-        b.row = some.first;
-        b.rows = some.last - some.first;
+        kn_index_range range = kn_score_step(w, c->rank, c->size, step);
+        b.row = range.first;
+        b.rows = range.last - range.first;
         for (int k = 0; k < KN_N_MAPS; k++)
             b.pass.map[k] = w->scores->map[k] ? w->scores->map[k] + b.row * T : w->buffer[k];
         if (b.rows > 0)
@@ -319,7 +328,7 @@ out:
     return status;
 }
 
-/* Removes what a failed run wrote; open files first, so that the folder is empty. */
+/* Remove what a failed run wrote; open files first, so that the folder is empty. */
 static void remove_output(kn_score_work *w)
 {
     for (int k = 0; k < KN_N_MAPS; k++) {
@@ -330,7 +339,7 @@ static void remove_output(kn_score_work *w)
     kn_created_files_remove(&w->made);
 }
 
-/* Makes summary.json: counts, options, warnings, excluded participants and hashes of the inputs. */
+/* Make summary.json: counts, options, warnings, excluded participants and hashes of the inputs. */
 static kn_status make_summary(kn_ctx *ctx, kn_score_work *w)
 {
     bool hashed = w->score && kn_values_hashed(w->data);
@@ -340,7 +349,7 @@ static kn_status make_summary(kn_ctx *ctx, kn_score_work *w)
                                             values});
 }
 
-/* Finishes a job part: results that compare participants wait for the join. */
+/* Finish a job part: results that compare participants wait for the join. */
 static kn_status finish_job_part(kn_ctx *ctx, kn_score_work *w)
 {
     ptrdiff_t all = w->participants.n + w->participants.n_other;
@@ -350,8 +359,8 @@ static kn_status finish_job_part(kn_ctx *ctx, kn_score_work *w)
     return kn_summary_job_part(ctx, w->scores, w->part, all);
 }
 
-/* The whole call. On failure all files of this run are removed. On ranks other than root *scores is
- * not set. */
+/* Run the whole call, and clear w. On failure all files of this run are removed. *scores is owned
+ * by the caller; on ranks other than root it is not set. */
 static kn_status run_scoring(kn_ctx *ctx, kn_score_work *w, kn_scores **scores)
 {
     kn_status status;
@@ -394,7 +403,8 @@ out:
     return status;
 }
 
-/* Checks arguments and settings. */
+/* Check the arguments and settings of a call of score or predict, and set up w; *scores is NULL
+ * afterwards. */
 static kn_status check_call(kn_ctx *ctx, const char *command, const kn_options *options,
                             kn_score_work *w, kn_scores **scores)
 {

@@ -13,9 +13,10 @@
 kn_status kn_score_in_batches(kn_ctx *ctx, const kn_model *model, kn_data *data,
                               const kn_options *options, ptrdiff_t rows, kn_scores **scores);
 
-/* Memory plan of scoring s->N participants: rows per minibatch, and the allocations of the whole
- * call. */
+/* Number of participants in a minibatch, from the sizes alone. */
 ptrdiff_t kn_score_rows(const kn_problem_size *s);
+
+/* Add to the memory plan r all that a call of kn_score() for s->N participants allocates. */
 void kn_score_need(kn_mem_plan *r, const kn_problem_size *s);
 
 #endif

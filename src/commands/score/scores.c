@@ -89,15 +89,8 @@ void kn_scores_free(kn_scores *s)
     kn_free(s);
 }
 
-static kn_status new_flags(kn_ctx *ctx, ptrdiff_t n, bool **out)
-{
-    void *memory;
-    kn_status status = kn_alloc(ctx, n, sizeof **out, &memory);
-    *out = memory;
-    return status;
-}
-
-/* Allocates metrics, and the trivial model of each response: training mean and variance. */
+/* Allocate metrics and sums, and set the trivial model of each response: training mean and
+ * variance, standardised units. */
 static kn_status new_responses(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
@@ -117,7 +110,7 @@ out:
     return status;
 }
 
-/* Extrapolation is computed for predictions too. */
+/* Allocate the columns of extrapolation, and the iso term of each response; for predictions too. */
 static kn_status new_extrapolation(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
@@ -131,23 +124,22 @@ out:
     return status;
 }
 
-/* Allocates columns and working state of the participants. */
+/* Allocate the columns and the working state of all participants. */
 static kn_status alloc_participants(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status;
     void *memory;
     KN_TRY(kn_alloc_i(ctx, s->n, &s->training));
     KN_TRY(kn_alloc_i(ctx, s->n, &s->cv_row));
-    KN_TRY(new_flags(ctx, s->n, &s->measured));
-    KN_TRY(new_flags(ctx, s->n, &s->abnormal));
-    KN_TRY(new_flags(ctx, s->n, &s->use));
+    KN_TRY(kn_alloc_bool(ctx, s->n, &s->measured));
+    KN_TRY(kn_alloc_bool(ctx, s->n, &s->abnormal));
+    KN_TRY(kn_alloc_bool(ctx, s->n, &s->use));
     KN_TRY(kn_calibrator_init(ctx, &s->calibrator));
     KN_TRY(kn_alloc(ctx, s->n, sizeof *s->tally, &memory));
     s->calibrator.participant = s->tally = memory;
     KN_TRY(kn_alloc(ctx, s->n, sizeof *s->hash, &memory));
     s->hash = memory;
-    KN_TRY(kn_alloc(ctx, s->n, sizeof *s->changed, &memory));
-    s->changed = memory;
+    KN_TRY(kn_alloc_int(ctx, s->n, &s->changed));
     KN_TRY(kn_alloc_d(ctx, s->n, &s->joint));
     for (int k = 0; kn_scores_slot(s, k); k++)
         if (!*kn_scores_slot(s, k))
@@ -214,35 +206,36 @@ void kn_scores_add_predictions(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const k
     kn_extrapolation_add(b->var, s->iso + b->first, noise, s->extrapolation + row, &s->noise_sum);
 }
 
-/* Sums over responses, per participant, what kn_tallies_add sums over participants. */
+/* Add to each participant the sums over responses of loss and gain that kn_tallies_add() sums over
+ * participants. */
 static void add_own_losses(kn_scores *s, ptrdiff_t row, const kn_measured *m,
-                           const kn_cell_losses *of)
+                           const kn_cell_losses *losses)
 {
-    for (ptrdiff_t j = 0; j < of->loss.cols; j++) {
+    for (ptrdiff_t j = 0; j < losses->loss.cols; j++) {
         double log_var = log(m->var0[j]);
-        for (ptrdiff_t i = 0; i < of->loss.rows; i++) {
-            double d = kn_at(m->y, i, j) - m->mean0[j], loss = kn_at(of->loss, i, j);
+        for (ptrdiff_t i = 0; i < losses->loss.rows; i++) {
+            double d = kn_at(m->y, i, j) - m->mean0[j], loss = kn_at(losses->loss, i, j);
             double own = loss - 0.5 * (log_var + kn_z2(d, m->var0[j]));
             if (!m->use[i] || !isfinite(own))
                 continue;
             s->own_loss[row + i] += own;
-            s->own_gain[row + i] += of->null.data ? kn_at(of->null, i, j) - loss : NAN;
+            s->own_gain[row + i] += losses->null.data ? kn_at(losses->null, i, j) - loss : NAN;
             s->own_cells[row + i]++;
         }
     }
 }
 
 void kn_scores_add_losses(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b,
-                          const kn_cell_losses *of)
+                          const kn_cell_losses *losses)
 {
     kn_measured m = {.y = b->y,
                      .mean = b->mean,
                      .mean0 = s->mean0 + b->first,
                      .var0 = s->var0 + b->first,
                      .use = s->measured + row};
-    kn_tallies_add(ctx, &m, of, s->sums + b->first);
+    kn_tallies_add(ctx, &m, losses, s->sums + b->first);
     if (s->own_loss)
-        add_own_losses(s, row, &m, of);
+        add_own_losses(s, row, &m, losses);
 }
 
 kn_status kn_scores_set_status(kn_ctx *ctx, kn_scores *s, const kn_participant_status *relation)
@@ -319,8 +312,9 @@ kn_status kn_scores_compute_auc(kn_ctx *ctx, kn_scores *s)
     return KN_OK;
 }
 
-/* Percentile of extrapolation in the reference sample. */
-static void judge_extrapolation(kn_ctx *ctx, kn_scores *s)
+/* Set the percentile of extrapolation of each participant in the reference sample, 100 if a
+ * covariate was clamped; then warn. */
+static void set_extrapolation_percentiles(kn_ctx *ctx, kn_scores *s)
 {
     const kn_reference *r = &s->model->reference;
     for (ptrdiff_t i = 0; i < s->n; i++) {
@@ -331,7 +325,6 @@ static void judge_extrapolation(kn_ctx *ctx, kn_scores *s)
     kn_scores_warn_extrapolated(ctx, s);
 }
 
-/* Warns only if more than 2 % are beyond the 99th percentile, since 1 % is expected. */
 void kn_scores_warn_extrapolated(kn_ctx *ctx, kn_scores *s)
 {
     kn_listing list = {.limit = KN_NAMES_LISTED};
@@ -364,8 +357,8 @@ void kn_scores_warn_empty(kn_ctx *ctx, kn_scores *s)
                s->n_empty, s->n, empty.text);
 }
 
-/* Warns of participants without values, training participants without held-out z, and missing
- * reference or metrics. */
+/* Warn of participants without values, of training participants without held-out z, and of a
+ * missing reference or missing metrics. */
 static void warn_of_scores(kn_ctx *ctx, kn_scores *s)
 {
     const kn_reference *r = &s->model->reference;
@@ -393,7 +386,7 @@ static void warn_of_scores(kn_ctx *ctx, kn_scores *s)
                s->s->cases ? " without " : "", s->s->cases ? s->s->cases : "");
 }
 
-/* Metrics of the responses in use, NaN for others; only RMSE has units. */
+/* Set the metrics of the responses in use, NaN for others, and their means; only RMSE has units. */
 static kn_status finish_metrics(kn_ctx *ctx, kn_scores *s)
 {
     kn_mat own = {0};
@@ -419,7 +412,8 @@ out:
     return status;
 }
 
-/* Mean of the whole-map density over measured participants with a finite one. */
+/* Mean gain of the whole-map density over the measured participants with a finite one; NaN without
+ * any. */
 static double mean_joint(const kn_scores *s)
 {
     double sum = 0, n = 0;
@@ -431,7 +425,7 @@ static double mean_joint(const kn_scores *s)
     return n > 0 ? sum / n : NAN;
 }
 
-/* P-values, flags, warnings, AUC, metrics and calibration, in this order. */
+/* Compute p-values, flags, warnings, AUC, metrics and calibration, in this order. */
 static kn_status finish_scores(kn_ctx *ctx, kn_scores *s)
 {
     kn_status status = KN_OK;
@@ -463,6 +457,6 @@ out:
 
 kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s)
 {
-    judge_extrapolation(ctx, s);
+    set_extrapolation_percentiles(ctx, s);
     return s->scored ? finish_scores(ctx, s) : KN_OK;
 }

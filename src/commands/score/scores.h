@@ -110,32 +110,41 @@ enum { KN_CHANGED_RESPONSES = 1, KN_CHANGED_COVARIATES = 2 };
 kn_status kn_scores_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model, bool scored,
                         const kn_sample *participants, kn_scores **out);
 
-/* Takes one minibatch that begins at participant `row`, block of responses by block, in
- * standardised units. Per block in this order: predictions (y, mean, var), then losses with z as
- * predicted, then final z (with stored z of training participants). */
+/* Add mean and model variance of a block of a minibatch that begins at participant `row`,
+ * standardised units. First of three calls per block. */
 void kn_scores_add_predictions(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b);
+
+/* Add the losses of the cells of a block; z as predicted. Second call per block. */
 void kn_scores_add_losses(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, const kn_block *b,
-                          const kn_cell_losses *of);
+                          const kn_cell_losses *losses);
+
+/* Add the final z of a block (rows x count), with the stored z of training participants. Third call
+ * per block. KN_ERR_MEMORY. */
 kn_status kn_scores_add_z(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, kn_mat z);
 
-/* Takes the whole-map densities of the minibatch, after its last block [METHOD 8j]. */
+/* Add the whole-map densities of the `rows` participants of the minibatch from `row` on, after its
+ * last block [METHOD 8j]. */
 void kn_scores_add_density(kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
                            const kn_map_density_state *w);
 
-/* Takes the complete maps of the minibatch (rows x T floats, row-major) and computes statistics,
- * burdens and deviances. For predictions only the extrapolation is finished and maps are not
- * read. */
+/* Maps of a minibatch, rows x T floats each, row-major. */
 typedef struct kn_row_maps {
     const float *z, *z_noise; /* z_noise: z by noise variance alone; NULL: no deviance */
     float *fdr; /* output: z where significant after FDR, 0 elsewhere, NaN where missing; NULL: not
                    wanted */
 } kn_row_maps;
+
+/* Compute statistics, burdens and deviances of participants row .. row + rows - 1 from their
+ * complete maps (rows x T floats, row-major). For predictions only the extrapolation is finished,
+ * and maps are not read. KN_ERR_MEMORY. */
 kn_status kn_scores_add_rows(kn_ctx *ctx, kn_scores *s, ptrdiff_t row, ptrdiff_t rows,
                              const kn_row_maps *maps);
 
 /* Sets the relation of the participants to the training sample; borrowed until kn_scores_finish. */
 kn_status kn_scores_set_status(kn_ctx *ctx, kn_scores *s, const kn_participant_status *relation);
-/* Stores the result of kn_extrapolation_at_site. Call before the blocks of a minibatch. */
+
+/* Store extra (rows), the result of kn_extrapolation_at_site(). Call before the blocks of a
+ * minibatch. */
 void kn_scores_extrapolation(kn_scores *s, ptrdiff_t row, ptrdiff_t rows, const double *extra);
 /* Noise variance of response j for participant i, standardised; members of known groups have
  * less. */
@@ -145,21 +154,31 @@ static inline double kn_scores_noise(const kn_scores *s, ptrdiff_t i, ptrdiff_t 
     return known ? s->noise_known[j] : s->model->gp.noise[j];
 }
 
-/* Computes everything that needs all participants (p-values, percentiles, metrics, calibration)
- * after the last minibatch. The summary is made by provenance.h. */
+/* Compute what needs all participants (p-values, percentiles, metrics, calibration) after the last
+ * minibatch, with its warnings. The summary is made afterwards by kn_summary_make(). */
 kn_status kn_scores_finish(kn_ctx *ctx, kn_scores *s);
-/* Steps of kn_scores_finish that joined scores use too (join/join.h): AUC of labelled participants;
- * warnings about extrapolated participants, and about those without a finite z. */
-kn_status kn_scores_compute_auc(kn_ctx *ctx, kn_scores *s);
-void kn_scores_warn_extrapolated(kn_ctx *ctx, kn_scores *s); /* and counts them */
-void kn_scores_warn_empty(kn_ctx *ctx, kn_scores *s);        /* and counts them */
-json_t *kn_scores_summary(
-    const kn_scores *s); /* numbers of the summary, new reference; NULL: out of memory */
-void kn_scores_finalise(kn_scores *s); /* frees the working state and drops borrowed pointers */
 
-/* Name of column k of abnormality.tsv after the id, and the address of its array in s; NULL after
- * the last. */
+/* Compute the AUC of each statistic for labelled against other participants; warns if one of both
+ * is missing. */
+kn_status kn_scores_compute_auc(kn_ctx *ctx, kn_scores *s);
+
+/* Count the participants beyond the 99th percentile of extrapolation, and warn if they are more
+ * than 2 %, since 1 % is expected. */
+void kn_scores_warn_extrapolated(kn_ctx *ctx, kn_scores *s);
+
+/* Count the participants without a finite z, and warn of them. */
+void kn_scores_warn_empty(kn_ctx *ctx, kn_scores *s);
+
+/* The numbers of summary.json as a new JSON object; NULL: out of memory. */
+json_t *kn_scores_summary(const kn_scores *s);
+
+/* Free the working state and drop borrowed pointers; the results stay. */
+void kn_scores_finalise(kn_scores *s);
+
+/* Name of column k of abnormality.tsv after the id; NULL after the last. */
 const char *kn_scores_column(int k);
+
+/* Address in s of the array of column k (n values each); NULL after the last. */
 double **kn_scores_slot(kn_scores *s, int k);
 
 /* Largest number of responses for which metrics.tsv is written by default. */
@@ -172,8 +191,8 @@ kn_status kn_scores_check(kn_ctx *ctx, const kn_scores *s, const char *dir,
 kn_status kn_scores_write(kn_ctx *ctx, const kn_scores *s, const char *dir,
                           const kn_write_options *options);
 
-/* Memory plan of scoring s->N participants in minibatches of `batch`; the work of a minibatch is
- * temporary. */
+/* Add to the memory plan r what scoring s->N participants allocates; the work of a minibatch of
+ * `batch` is temporary. */
 void kn_scores_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t batch);
 
 #endif

@@ -40,6 +40,7 @@ kn_status kn_site_lookup_levels(kn_ctx *ctx, const kn_model *m, const kn_data *d
     return status;
 }
 
+/* Free M texts, and set them to NULL. */
 static void levels_clear(char **level, ptrdiff_t M)
 {
     for (ptrdiff_t k = 0; k < M; k++) {
@@ -48,7 +49,8 @@ static void levels_clear(char **level, ptrdiff_t M)
     }
 }
 
-/* Sets the adapted site of participants who are at no training site. */
+/* Set the adapted site of participants who are at no training site. level: work space of M
+ * pointers. */
 static kn_status find_adapted(kn_ctx *ctx, const kn_model *m, const kn_data *data,
                               const kn_sample *p, char **level, kn_site_lookup *a)
 {
@@ -73,7 +75,8 @@ void kn_site_lookup_name(char *const *level, ptrdiff_t M, char *out, size_t size
                                  level[k] ? kn_clipped(level[k]).text : "n/a");
 }
 
-/* Training level that differs from the given one in case only; NULL: none. */
+/* A training level that differs from one of the given M levels in upper and lower case only; NULL:
+ * none. */
 static const char *known_as(const kn_model *m, char *const *level)
 {
     for (ptrdiff_t k = 0; k < m->batch.M; k++) {
@@ -85,8 +88,8 @@ static const char *known_as(const kn_model *m, char *const *level)
     return NULL;
 }
 
-/* Lists the names of unknown sites, each once, with a training level that differs in case only:
- * "leeds; it had Leeds". */
+/* List the names of unknown sites, each once, with a training level that differs in case only:
+ * "leeds; the model has Leeds". level: work space of M pointers. */
 static kn_status describe_unknown(kn_ctx *ctx, const kn_model *m, const kn_data *data,
                                   const kn_sample *p, const kn_site_lookup *a, char **level,
                                   kn_listing *list)
@@ -119,16 +122,18 @@ static kn_status describe_unknown(kn_ctx *ctx, const kn_model *m, const kn_data 
     return status;
 }
 
-/* True if {unseen=prior} applies: unknown sites are scored with the site prior. */
+/* True if {unseen=prior} applies and the model has a site prior: unknown sites are scored with
+ * it. */
 static bool is_wide_enough(const kn_settings *s, const kn_model *m)
 {
     return s->unseen == KN_UNSEEN_PRIOR && m->sites.T > 0 && m->sites.between;
 }
 
-/* Error or warning about participants at unknown sites, by {unseen} and what the model knows. */
-static kn_status judge_unknown(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
-                               const kn_data *data, const kn_sample *p, char **level,
-                               const kn_site_lookup *a)
+/* Error or warning about participants at unknown sites, by {unseen} and what the model knows.
+ * level: work space of M pointers. */
+static kn_status refuse_or_warn_of_unknown(kn_ctx *ctx, const kn_settings *s, const kn_model *m,
+                                           const kn_data *data, const kn_sample *p, char **level,
+                                           const kn_site_lookup *a)
 {
     kn_listing list = {.limit = KN_NAMES_LISTED};
     const char *path = kn_table_path(data->covariates), *word = a->n_unknown == 1 ? "is" : "are";
@@ -166,20 +171,17 @@ static kn_status judge_unknown(kn_ctx *ctx, const kn_settings *s, const kn_model
     return KN_OK;
 }
 
-/* Sets the site of every participant. level: work space of M pointers. */
+/* Set the site of every participant, and count adapted and unknown ones. level: work space of M
+ * pointers. The caller clears *out. */
 static kn_status find_sites(kn_ctx *ctx, const kn_model *m, const kn_data *data, const kn_sample *p,
                             char **level, kn_site_lookup *out)
 {
     kn_status status;
-    void *memory = NULL;
     kn_view raw = kn_view_cols(p->X.data, p->n, p->X.cols);
     *out = (kn_site_lookup){.n = p->n};
-    KN_TRY(kn_alloc(ctx, p->n, sizeof *out->site, &memory));
-    out->site = memory;
-    KN_TRY(kn_alloc(ctx, p->n, sizeof *out->adapted, &memory));
-    out->adapted = memory;
-    KN_TRY(kn_alloc(ctx, p->n, sizeof *out->without_site, &memory));
-    out->without_site = memory;
+    KN_TRY(kn_alloc_int(ctx, p->n, &out->site));
+    KN_TRY(kn_alloc_int(ctx, p->n, &out->adapted));
+    KN_TRY(kn_alloc_bool(ctx, p->n, &out->without_site));
     kn_site_levels_sites(&m->batch, raw, out->site);
     for (ptrdiff_t i = 0; i < p->n; i++)
         out->adapted[i] = -1;
@@ -214,7 +216,7 @@ kn_status kn_site_lookup_new(kn_ctx *ctx, const kn_settings *s, const kn_model *
                "training data; the effects of their levels are added",
                kn_table_path(data->covariates), sums);
     if (out->n_unknown > 0 && !unknown_ok)
-        status = judge_unknown(ctx, s, m, data, p, level, out);
+        status = refuse_or_warn_of_unknown(ctx, s, m, data, p, level, out);
 out:
     kn_free(level);
     if (status != KN_OK)
@@ -233,7 +235,7 @@ kn_status kn_site_lookup_check(kn_ctx *ctx, const kn_settings *s, const kn_model
     KN_TRY(kn_alloc(ctx, m->batch.M, sizeof(char *), &level));
     KN_TRY(find_sites(ctx, m, data, p, level, &a));
     if (a.n_unknown > 0)
-        status = judge_unknown(ctx, s, m, data, p, level, &a);
+        status = refuse_or_warn_of_unknown(ctx, s, m, data, p, level, &a);
 out:
     kn_free(level);
     kn_site_lookup_clear(&a);
@@ -258,8 +260,8 @@ typedef struct range {
     double low, high; /* NaN: empty */
 } range;
 
-/* Range of covariate c among the participants scored at adapted site s. */
-static range range_of(const kn_site_lookup *a, const kn_sample *p, ptrdiff_t s, ptrdiff_t c)
+/* Range of covariate c among the participants scored at adapted site s; NaN without any. */
+static range find_range(const kn_site_lookup *a, const kn_sample *p, ptrdiff_t s, ptrdiff_t c)
 {
     range r = {NAN, NAN};
     for (ptrdiff_t i = 0; i < a->n; i++)
@@ -270,13 +272,14 @@ static range range_of(const kn_site_lookup *a, const kn_sample *p, ptrdiff_t s, 
     return r;
 }
 
-/* Share of `of` that `by` covers; 1 if either is unknown. */
-static double covered_proportion(range of, range by)
+/* Proportion of range `whole` that range `by` covers; 1 if either is unknown. */
+static double covered_proportion(range whole, range by)
 {
-    double length = of.high - of.low, shared = fmin(of.high, by.high) - fmax(of.low, by.low);
-    if (isnan(shared))
+    double length = whole.high - whole.low;
+    double common = fmin(whole.high, by.high) - fmax(whole.low, by.low);
+    if (isnan(common))
         return 1;
-    return length > 0 ? fmax(shared, 0) / length : shared >= 0;
+    return length > 0 ? fmax(common, 0) / length : common >= 0;
 }
 
 void kn_site_lookup_warn_ranges(kn_ctx *ctx, const kn_site_lookup *a, const kn_model *m,
@@ -288,7 +291,7 @@ void kn_site_lookup_warn_ranges(kn_ctx *ctx, const kn_site_lookup *a, const kn_m
         char name[256];
         for (ptrdiff_t s = 0; s < sites->n; s++) {
             range by = {sites->low[s * sites->C + c], sites->high[s * sites->C + c]};
-            if (isnan(by.low) || covered_proportion(range_of(a, p, s, c), by) >= KN_SITE_COVERED)
+            if (isnan(by.low) || covered_proportion(find_range(a, p, s, c), by) >= KN_SITE_COVERED)
                 continue;
             kn_site_lookup_name(sites->level + s * sites->M, sites->M, name, sizeof name);
             kn_listing_add(&list, name);

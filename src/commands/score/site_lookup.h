@@ -16,12 +16,14 @@ typedef struct kn_site_lookup {
     ptrdiff_t n_adapted, n_unknown;
 } kn_site_lookup;
 
-/* Finds the site of each participant. KN_ERR_DATA for unknown sites unless {unseen=prior}, and even
- * then if the model has one site only; unknown_ok: no such error. */
+/* Find the site of each participant. KN_ERR_DATA for unknown sites unless {unseen=prior}, and even
+ * then if the model has one site only; unknown_ok: no such error. out is owned by the caller. */
 kn_status kn_site_lookup_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
                              const kn_data *data, const kn_sample *participants, bool unknown_ok,
                              kn_site_lookup *out);
-/* Checks for unknown sites only, for a list of which this process scores a part. */
+
+/* Fail as kn_site_lookup_new() does for unknown sites, on a whole list of which this process scores
+ * a part; no result, no warning. */
 kn_status kn_site_lookup_check(kn_ctx *ctx, const kn_settings *s, const kn_model *model,
                                const kn_data *data, const kn_sample *participants);
 void kn_site_lookup_clear(kn_site_lookup *a); /* accepts {0} */
@@ -34,9 +36,10 @@ kn_status kn_site_lookup_levels(kn_ctx *ctx, const kn_model *model, const kn_dat
 /* Name of a site from its M levels (NULL: missing): "Leeds", or with two columns "Leeds 3T". */
 void kn_site_lookup_name(char *const *level, ptrdiff_t M, char *out, size_t size);
 
-/* Warns for each numeric covariate of which the controls of an adapted site cover less than
- * KN_SITE_COVERED of the range of the participants scored there. */
 #define KN_SITE_COVERED 0.5
+
+/* Warn for each numeric covariate of which the controls of an adapted site cover less than
+ * KN_SITE_COVERED of the range of the participants scored there. */
 void kn_site_lookup_warn_ranges(kn_ctx *ctx, const kn_site_lookup *a, const kn_model *m,
                                 const kn_sample *p);
 
@@ -45,6 +48,9 @@ typedef struct kn_site_shift {
     double offset, var; /* added to mean and model variance */
     double scale;       /* factor of the noise variance */
 } kn_site_shift;
+
+/* Correction of a prediction without site effect for participant i and response j, standardised
+ * units; none at training sites. */
 kn_site_shift kn_site_lookup_effect(const kn_site_lookup *a, const kn_model *m, ptrdiff_t i,
                                     ptrdiff_t j);
 

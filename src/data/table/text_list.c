@@ -28,6 +28,11 @@ kn_clip kn_clipped(const char *text)
     return clip;
 }
 
+int kn_by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 void kn_listing_add(kn_listing *list, const char *item)
 {
     if (list->closed)

@@ -24,6 +24,9 @@ typedef struct kn_listing { /* "a, b, c, d, e, ..."; initialise with {0} or {.li
     bool closed;     /* "..." is written, further items are ignored */
 } kn_listing;
 
+/* Order of two texts (const char *) for qsort and bsearch. */
+int kn_by_text(const void *a, const void *b);
+
 /* Appends ", ITEM" to list->text, or ", ..." once if the item does not fit or list->limit items are
  * written. Long items are truncated; after "..." further items are ignored. */
 void kn_listing_add(kn_listing *list, const char *item);

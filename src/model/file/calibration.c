@@ -81,11 +81,11 @@ static bool is_sound(const kn_noise_scale_column *c, const kn_design *x)
 {
     ptrdiff_t numbers, levels;
     kn_calibration_covariates_count(x, &numbers, &levels);
-    ptrdiff_t of = c->kind == KN_SCALE_LEVEL ? levels : numbers;
+    ptrdiff_t count = c->kind == KN_SCALE_LEVEL ? levels : numbers;
     if (c->kind == KN_SCALE_ONE)
         return true;
     return c->kind >= KN_SCALE_LINE && c->kind <= KN_SCALE_LEVEL && c->source >= 0 &&
-           c->source < of && isfinite(c->mean) && c->sd > 0 && c->low <= c->high &&
+           c->source < count && isfinite(c->mean) && c->sd > 0 && c->low <= c->high &&
            isfinite(c->centre);
 }
 
@@ -173,7 +173,7 @@ static kn_status read_sites(kn_ctx *ctx, const kn_st_file *f, json_t *calibratio
 }
 
 kn_status kn_calibration_read(kn_ctx *ctx, const kn_st_file *f, json_t *record,
-                              kn_calibration_for of, kn_calibration_transform *out)
+                              kn_calibration_for sizes, kn_calibration_transform *out)
 {
     kn_status status;
     json_t *j = json_object_get(record, "layer"), *shape = json_object_get(j, "shape");
@@ -182,13 +182,13 @@ kn_status kn_calibration_read(kn_ctx *ctx, const kn_st_file *f, json_t *record,
     out->nu = kn_json_value(j, "nu", NAN);
     if (!(out->nu > 0) || !isfinite(out->nu) || !json_is_boolean(shape))
         return kn_st_bad(ctx, f, "'layer'");
-    KN_TRY(read_columns(ctx, f, json_object_get(j, "columns"), of.x, &out->columns));
+    KN_TRY(read_columns(ctx, f, json_object_get(j, "columns"), sizes.x, &out->columns));
     read_parts(json_object_get(j, "parts"), out);
     if (out->columns.F > 0)
-        KN_TRY(kn_st_read_mat(ctx, f, "scale_beta", out->columns.F, of.T, &out->beta));
-    KN_TRY(read_sites(ctx, f, j, of.S, out));
+        KN_TRY(kn_st_read_mat(ctx, f, "scale_beta", out->columns.F, sizes.T, &out->beta));
+    KN_TRY(read_sites(ctx, f, j, sizes.S, out));
     if (json_is_true(shape))
-        KN_TRY(kn_st_read_mat(ctx, f, "shape", 2, of.T, &out->theta));
+        KN_TRY(kn_st_read_mat(ctx, f, "shape", 2, sizes.T, &out->theta));
     if (!are_sound(out)) {
         status = kn_st_bad(ctx, f, "'layer'");
         goto out;

@@ -117,10 +117,10 @@ typedef struct kn_calibration_for {
     ptrdiff_t T, S;
 } kn_calibration_for;
 
-/* Read and validate the calibration transform; KN_ERR_FORMAT if it is inconsistent with `of`.
+/* Read and validate the calibration transform; KN_ERR_FORMAT if it is inconsistent with `sizes`.
  * Without "layer" in the record, out is not changed. */
 kn_status kn_calibration_read(kn_ctx *ctx, const kn_st_file *f, json_t *record,
-                              kn_calibration_for of, kn_calibration_transform *out);
+                              kn_calibration_for sizes, kn_calibration_transform *out);
 
 /* The null model without its arrays as a new JSON object: nu, and whether each response has a
  * shape. */
@@ -159,8 +159,8 @@ typedef struct kn_reference_for {
 } kn_reference_for;
 
 /* Read and validate the reference sample into r ({0}); KN_ERR_FORMAT if it is inconsistent with
- * `of`. r is then partly set, and its owner clears it. */
-kn_status kn_reference_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_reference_for of,
-                            kn_reference *r);
+ * `sizes`. r is then partly set, and its owner clears it. */
+kn_status kn_reference_read(kn_ctx *ctx, const kn_st_file *f, json_t *record,
+                            kn_reference_for sizes, kn_reference *r);
 
 #endif

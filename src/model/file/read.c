@@ -109,8 +109,8 @@ typedef struct reading {
     const kn_st_file *f;
 } reading;
 
-/* Visitor of kn_method.arrays: reads n doubles from the file; unless `which` is KN_ANY, they must
- * be positive or not negative. */
+/* Array visitor of a method: reads its n doubles of this name from the file; unless `which` is
+ * KN_ANY, they must be positive or not negative. */
 static kn_status visit_doubles(kn_arrays *a, const char *name, ptrdiff_t n, kn_values which,
                                double **data)
 {
@@ -120,14 +120,14 @@ static kn_status visit_doubles(kn_arrays *a, const char *name, ptrdiff_t n, kn_v
                : kn_st_read_positive(a->ctx, f, name, n, which == KN_NOT_NEGATIVE, data);
 }
 
-/* Visitor of kn_method.arrays: reads a rows x cols matrix of finite numbers from the file. */
+/* Array visitor of a method: reads its rows x cols matrix of finite numbers from the file. */
 static kn_status visit_mat(kn_arrays *a, const char *name, ptrdiff_t rows, ptrdiff_t cols,
                            kn_mat *mat)
 {
     return kn_st_read_finite(a->ctx, ((reading *)a)->f, name, rows, cols, mat);
 }
 
-/* Visitor of kn_method.arrays: reads any number *n of indices from the file; the method checks
+/* Array visitor of a method: reads any number *n of indices from the file; the method checks
  * them. */
 static kn_status visit_indices(kn_arrays *a, const char *name, ptrdiff_t *n, ptrdiff_t **index)
 {
@@ -137,14 +137,13 @@ static kn_status visit_indices(kn_arrays *a, const char *name, ptrdiff_t *n, ptr
     return status;
 }
 
-/* Visitor of kn_method.arrays: true if the file has an array of this name. */
+/* Array visitor of a method: true if the file has an array of this name. */
 static bool visit_has(kn_arrays *a, const char *name)
 {
     return kn_st_find(((reading *)a)->f, name) != NULL;
 }
 
-/* Visitor of kn_method.arrays: fails with KN_ERR_FORMAT, since the array of this name is
- * invalid. */
+/* Array visitor of a method: fails with KN_ERR_FORMAT, since the array of this name is invalid. */
 static kn_status visit_bad(kn_arrays *a, const char *name)
 {
     return kn_st_bad(a->ctx, ((reading *)a)->f, name);

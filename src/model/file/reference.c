@@ -212,17 +212,17 @@ out:
     return status;
 }
 
-/* Read the quantiles of one statistic (kind), and spread them to values of r. `of` holds the number
- * of participants behind them; NULL: no such statistic. KN_ERR_FORMAT unless they ascend and have
- * the expected number. */
-static kn_status read_quantiles_of(kn_ctx *ctx, const kn_st_file *f, json_t *of, int kind,
+/* Read the quantiles of one statistic (kind), and spread them to values of r. `participants` holds
+ * the number of participants behind them; NULL: no such statistic. KN_ERR_FORMAT unless they ascend
+ * and have the expected number. */
+static kn_status read_quantiles_of(kn_ctx *ctx, const kn_st_file *f, json_t *participants, int kind,
                                    kn_reference *r)
 {
     kn_status status;
     kn_quantiles *q = &r->quantiles[kind];
     const char *name = kn_reference_kinds[kind].name;
-    json_int_t n = json_integer_value(of);
-    if (!of)
+    json_int_t n = json_integer_value(participants);
+    if (!participants)
         return KN_OK;
     if (n < 1 || n > r->n)
         return kn_st_bad(ctx, f, "'quantiles'");
@@ -246,14 +246,15 @@ static kn_status read_quantiles(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_
         MAX_COUNT = 1000000
     }; /* limit for n, since values are recomputed and no array in the file has that length */
     kn_status status = KN_OK;
-    json_t *of = json_object_get(j, "quantiles"), *units = json_object_get(j, "units");
+    json_t *counts = json_object_get(j, "quantiles"), *units = json_object_get(j, "units");
     r->shared = true;
     r->units = (ptrdiff_t)json_integer_value(units);
     r->fdr_proportion = kn_json_value(j, "fdr_share", NAN);
-    if (!json_is_object(of) || r->n > MAX_COUNT || r->units < 1 || r->units > r->n)
+    if (!json_is_object(counts) || r->n > MAX_COUNT || r->units < 1 || r->units > r->n)
         return kn_st_bad(ctx, f, "'quantiles'");
     for (int k = 0; k < KN_REFERENCE_KINDS; k++)
-        KN_TRY(read_quantiles_of(ctx, f, json_object_get(of, kn_reference_kinds[k].name), k, r));
+        KN_TRY(
+            read_quantiles_of(ctx, f, json_object_get(counts, kn_reference_kinds[k].name), k, r));
     bool burden = r->mean_z != NULL;
     if (!r->statistic || !r->extrapolation || (r->negative != NULL) != burden ||
         (r->positive != NULL) != burden ||
@@ -266,13 +267,13 @@ out:
 
 /* Read the statistics of each reference participant into r (r->n each), and which of the N training
  * participants they are. */
-static kn_status read_participants(kn_ctx *ctx, const kn_st_file *f, json_t *j, kn_reference_for of,
-                                   kn_reference *r)
+static kn_status read_participants(kn_ctx *ctx, const kn_st_file *f, json_t *j,
+                                   kn_reference_for sizes, kn_reference *r)
 {
     kn_status status = KN_OK;
-    if (r->n < of.N) {
+    if (r->n < sizes.N) {
         ptrdiff_t count = r->n;
-        KN_TRY(kn_st_read_indices(ctx, f, "reference_sample", of.N, &r->sample, &count));
+        KN_TRY(kn_st_read_indices(ctx, f, "reference_sample", sizes.N, &r->sample, &count));
     }
     KN_TRY(kn_st_read_numbers(ctx, f, "extreme_z", r->n, true, &r->statistic, NULL));
     KN_TRY(read_burden(ctx, f, j, r));
@@ -285,13 +286,13 @@ out:
     return status;
 }
 
-kn_status kn_reference_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn_reference_for of,
-                            kn_reference *r)
+kn_status kn_reference_read(kn_ctx *ctx, const kn_st_file *f, json_t *record,
+                            kn_reference_for sizes, kn_reference *r)
 {
     kn_status status = KN_OK;
     json_t *j = json_object_get(record, "reference");
     json_int_t n = json_integer_value(json_object_get(j, "samples"));
-    if (!json_is_object(j) || n < 0 || n > of.N)
+    if (!json_is_object(j) || n < 0 || n > sizes.N)
         return kn_st_bad(ctx, f, "'reference'");
     r->top = kn_json_value(j, "top", NAN);
     if (!(r->top > 0 && r->top <= 1))
@@ -299,7 +300,7 @@ kn_status kn_reference_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn
     if (n == 0)
         return KN_OK;
     r->n = (ptrdiff_t)n;
-    KN_TRY(of.shared ? read_quantiles(ctx, f, j, r) : read_participants(ctx, f, j, of, r));
+    KN_TRY(sizes.shared ? read_quantiles(ctx, f, j, r) : read_participants(ctx, f, j, sizes, r));
     KN_TRY(read_gev(ctx, f, json_object_get(j, "gev"), &r->has_gev, &r->gev));
     KN_TRY(read_gev(ctx, f, json_object_get(j, "gev_loo"), &r->has_loo_gev, &r->loo_gev));
     json_t *se = json_object_get(j, "gev_se"); /* NaN if the fit is not regular */
@@ -309,20 +310,20 @@ kn_status kn_reference_read(kn_ctx *ctx, const kn_st_file *f, json_t *record, kn
     KN_TRY(read_neighbours(ctx, f, json_object_get(j, "neighbours"), &r->neighbours));
     bool has = json_is_true(json_object_get(j, "deviance"));
     r->own_deviance = json_is_true(json_object_get(j, "own_deviance"));
-    if (has ? r->own_deviance != of.own_deviance : r->own_deviance)
+    if (has ? r->own_deviance != sizes.own_deviance : r->own_deviance)
         return kn_st_bad(ctx, f, "'own_deviance'");
     if (has && r->own_deviance) {
         KN_TRY(read_own_deviance(ctx, f, "deviance_ref", r->n, &r->deviance));
         KN_TRY(read_own_deviance(ctx, f, "deviance_noise_ref", r->n, &r->deviance_noise));
         r->has_deviance = true;
     } else if (has) {
-        KN_TRY(read_deviance(ctx, f, "", of.T, r->n, &r->deviance));
-        KN_TRY(read_deviance(ctx, f, "_noise", of.T, r->n, &r->deviance_noise));
+        KN_TRY(read_deviance(ctx, f, "", sizes.T, r->n, &r->deviance));
+        KN_TRY(read_deviance(ctx, f, "_noise", sizes.T, r->n, &r->deviance_noise));
         r->has_deviance = true;
     }
-    const kn_st_tensor *z = of.shared ? NULL : kn_st_find(f, "z_cv");
+    const kn_st_tensor *z = sizes.shared ? NULL : kn_st_find(f, "z_cv");
     if (z) {
-        if (z->type != KN_ST_F32 || z->ndim != 2 || z->shape[0] != r->n || z->shape[1] != of.T)
+        if (z->type != KN_ST_F32 || z->ndim != 2 || z->shape[0] != r->n || z->shape[1] != sizes.T)
             return kn_st_bad(ctx, f, "z_cv");
         KN_TRY(kn_alloc_f(ctx, z->count, &r->z));
         KN_TRY(kn_st_values(ctx, f, z, 0, z->count, r->z));

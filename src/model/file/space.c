@@ -13,7 +13,7 @@ typedef struct array_name {
 
 /* Name of an array that belongs to image k of a participant: "stem.1" for k = 0, "stem.2" for k =
  * 1. */
-static array_name name_of(const char *stem, int k)
+static array_name make_array_name(const char *stem, int k)
 {
     array_name n;
     snprintf(n.text, sizeof n.text, "%s.%d", stem, k + 1);
@@ -41,9 +41,11 @@ kn_status kn_space_parts_add(kn_ctx *ctx, const kn_space *s, kn_st_writer *w)
     KN_TRY(add_header(ctx, w, "nifti_header", &s->geometry));
     for (int k = 0; k < s->parts; k++) {
         if (s->parts > 1)
-            KN_TRY(add_header(ctx, w, name_of("nifti_header", k).text, &s->part[k].geometry));
+            KN_TRY(
+                add_header(ctx, w, make_array_name("nifti_header", k).text, &s->part[k].geometry));
         if (s->part[k].brain.xml)
-            KN_TRY(kn_st_add_text(ctx, w, name_of("brain_models", k).text, s->part[k].brain.xml));
+            KN_TRY(kn_st_add_text(ctx, w, make_array_name("brain_models", k).text,
+                                  s->part[k].brain.xml));
     }
 out:
     return status;
@@ -103,10 +105,10 @@ static kn_status read_part(kn_ctx *ctx, const kn_st_file *f, const json_t *j, in
     part->ending = kn_image_ending_known(ending);
     snprintf(part->side, sizeof part->side, "%s", side);
     if (s->parts > 1)
-        KN_TRY(read_header(ctx, f, name_of("nifti_header", k).text, &part->geometry));
-    KN_TRY(read_brain(ctx, f, name_of("brain_models", k).text, part));
+        KN_TRY(read_header(ctx, f, make_array_name("nifti_header", k).text, &part->geometry));
+    KN_TRY(read_brain(ctx, f, make_array_name("brain_models", k).text, part));
     if (strcmp(part->ending, ".dscalar.nii") == 0 && !part->brain.xml)
-        return kn_st_bad(ctx, f, name_of("brain_models", k).text);
+        return kn_st_bad(ctx, f, make_array_name("brain_models", k).text);
 out:
     return status;
 }

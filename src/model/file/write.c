@@ -103,7 +103,7 @@ typedef struct writing {
     kn_st_writer *w;
 } writing;
 
-/* Visitor of kn_method.arrays: adds n doubles to the file. */
+/* Array visitor of a method: adds its n doubles to the file. */
 static kn_status write_doubles(kn_arrays *a, const char *name, ptrdiff_t n, kn_values which,
                                double **data)
 {
@@ -111,7 +111,7 @@ static kn_status write_doubles(kn_arrays *a, const char *name, ptrdiff_t n, kn_v
     return kn_st_add_doubles(a->ctx, ((writing *)a)->w, name, *data, n);
 }
 
-/* Visitor of kn_method.arrays: adds a matrix to the file as doubles. */
+/* Array visitor of a method: adds its matrix to the file as doubles. */
 static kn_status write_mat(kn_arrays *a, const char *name, ptrdiff_t rows, ptrdiff_t cols,
                            kn_mat *mat)
 {
@@ -119,7 +119,7 @@ static kn_status write_mat(kn_arrays *a, const char *name, ptrdiff_t rows, ptrdi
     return kn_st_add_mat(a->ctx, ((writing *)a)->w, name, *mat, KN_ST_F64);
 }
 
-/* Visitor of kn_method.arrays: adds a matrix to the file as floats. */
+/* Array visitor of a method: adds its matrix to the file as floats. */
 static kn_status write_mat_f32(kn_arrays *a, const char *name, ptrdiff_t rows, ptrdiff_t cols,
                                kn_mat *mat)
 {
@@ -127,14 +127,13 @@ static kn_status write_mat_f32(kn_arrays *a, const char *name, ptrdiff_t rows, p
     return kn_st_add_mat(a->ctx, ((writing *)a)->w, name, *mat, KN_ST_F32);
 }
 
-/* Visitor of kn_method.arrays: adds *n indices to the file as 64-bit integers. */
+/* Array visitor of a method: adds its *n indices to the file as 64-bit integers. */
 static kn_status write_indices(kn_arrays *a, const char *name, ptrdiff_t *n, ptrdiff_t **index)
 {
     return kn_st_add(a->ctx, ((writing *)a)->w, name, KN_ST_I64, 1, n, *index);
 }
 
-/* Visitor of kn_method.arrays: writes nothing, since derived arrays are computed again on
- * reading. */
+/* Array visitor of a method: writes nothing, since derived arrays are computed again on reading. */
 static kn_status leave_out(kn_arrays *a, const char *name, ptrdiff_t n, double **data)
 {
     (void)a, (void)name, (void)n, (void)data;

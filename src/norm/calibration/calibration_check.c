@@ -31,7 +31,7 @@ void kn_calibrator_clear(kn_calibrator *c)
 }
 
 /* Central moments and coverage counts of n finite z-scores, in two passes. */
-static kn_tally tally_of(const double *z, ptrdiff_t n)
+static kn_tally compute_tally(const double *z, ptrdiff_t n)
 {
     kn_tally t = {.n = (double)n};
     for (ptrdiff_t i = 0; i < n; i++)
@@ -97,7 +97,7 @@ static void tally_response_range(void *self, ptrdiff_t first, ptrdiff_t last)
         for (ptrdiff_t i = 0; i < b->z.rows; i++)
             if ((!b->use || b->use[i]) && isfinite(z[i]))
                 v[n++] = z[i];
-        b->tally[j] = tally_of(v, n);
+        b->tally[j] = compute_tally(v, n);
         if (!b->per.data)
             continue;
         write_moments(&b->tally[j], kn_ks_normal(v, n), value);
@@ -139,7 +139,7 @@ static void tally_participants(void *self, ptrdiff_t first, ptrdiff_t last)
                 b->work[i * cols + (ptrdiff_t)b->found[i].n++] = z;
         }
     for (ptrdiff_t i = first; i < last; i++) {
-        b->found[i] = tally_of(b->work + i * cols, (ptrdiff_t)b->found[i].n);
+        b->found[i] = compute_tally(b->work + i * cols, (ptrdiff_t)b->found[i].n);
         b->participant[i] = join_tallies(&b->participant[i], &b->found[i]);
     }
 }

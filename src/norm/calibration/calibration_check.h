@@ -50,25 +50,28 @@ typedef struct kn_calibrator {
 
 enum { KN_CALIBRATION_BINS = 1 << 16, KN_CALIBRATION_TALLY = sizeof(kn_tally) / sizeof(double) };
 
-/* Start an empty calibrator; release it with kn_calibrator_clear(). */
+/* Start an empty calibrator, the sums by which z-scores are compared with a standard normal
+ * distribution; release it with kn_calibrator_clear(). KN_ERR_MEMORY. */
 kn_status kn_calibrator_init(kn_ctx *ctx, kn_calibrator *c);
 /* Free the histogram; c->participant is borrowed and stays. */
 void kn_calibrator_clear(kn_calibrator *c);
 
-/* Add z-scores, N* x count. use[N*]: participants that count; NULL: all. per (count x
- * KN_N_CALIBRATION) receives the quantities of each response, or is kn_mat_none(), which saves
- * their ks; it must be none if c->participant is set. Responses are processed in parallel and added
- * in order, so the bits do not depend on the number of threads. */
+/* Add z-scores (N* x count; not finite: missing). use (N*): participants that count, NULL: all. per
+ * (count x KN_N_CALIBRATION, or none): receives the quantities of each response; must be none if
+ * c->participant is set. The bits do not depend on the number of threads. KN_ERR_MEMORY. */
 kn_status kn_calibrator_add(kn_ctx *ctx, kn_calibrator *c, kn_mat z, const bool *use, kn_mat per);
 /* Set c->total to the moments of the first n participants of c->participant, joined in their order:
  * the bits do not depend on how participants were distributed over ranks or minibatches. */
 void kn_calibrator_finalise(kn_calibrator *c, ptrdiff_t n);
-/* Add the moments and the histogram of b to c. */
+
+/* Add the moments and the histogram of z of calibrator b to c. */
 void kn_calibrator_join(kn_calibrator *c, const kn_calibrator *b);
-/* Compute the quantities over everything that was added. */
+
+/* Calibration of all z-scores that were added: mean square, kurtosis, coverages and
+ * Kolmogorov-Smirnov distance from the normal distribution; NaN without values. */
 void kn_calibrator_result(const kn_calibrator *c, double out[KN_N_CALIBRATION]);
 
-/* Memory plan of a calibrator; the work of adding rows x cols z is temporary. */
+/* Add to the memory plan r a calibrator; the work of adding z-scores (rows x cols) is temporary. */
 void kn_calibrator_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t cols);
 
 #endif

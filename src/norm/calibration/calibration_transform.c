@@ -43,7 +43,7 @@ typedef enum kind { NUMBER, LEVEL, NEITHER } kind;
 
 /* What a covariate is for the noise scale: a number, a category of two levels that is no batch
  * effect, or neither. */
-static kind kind_of(const kn_design_column *c)
+static kind covariate_kind(const kn_design_column *c)
 {
     return c->levels == 0 ? NUMBER : c->levels == 2 && !c->batch ? LEVEL : NEITHER;
 }
@@ -52,14 +52,14 @@ void kn_calibration_covariates_count(const kn_design *d, ptrdiff_t *numbers, ptr
 {
     *numbers = *levels = 0;
     for (ptrdiff_t c = 0; c < d->C; c++) {
-        *numbers += kind_of(&d->column[c]) == NUMBER;
-        *levels += kind_of(&d->column[c]) == LEVEL;
+        *numbers += covariate_kind(&d->column[c]) == NUMBER;
+        *levels += covariate_kind(&d->column[c]) == LEVEL;
     }
 }
 
 /* Value of a covariate for the noise scale: a number unchanged; a category of two levels as 0 or 1,
  * NaN for an unknown level. */
-static double value_of(const kn_design_column *c, double x)
+static double covariate_value(const kn_design_column *c, double x)
 {
     return c->levels > 0 && !(x == 0 || x == 1) ? NAN : x;
 }
@@ -77,13 +77,13 @@ kn_status kn_calibration_covariates_new(kn_ctx *ctx, const kn_design *d, kn_view
     numbers = levels = 0;
     for (ptrdiff_t c = 0; c < d->C; c++) {
         const kn_design_column *column = &d->column[c];
-        double *to = NULL;
-        if (kind_of(column) == NUMBER)
-            to = kn_col(out->x.numeric, numbers++);
-        else if (kind_of(column) == LEVEL)
-            to = kn_col(out->x.level, levels++);
-        for (ptrdiff_t i = 0; to && i < n; i++)
-            to[i] = value_of(column, kn_view_at(raw, rows ? rows[i] : i, c));
+        double *target = NULL;
+        if (covariate_kind(column) == NUMBER)
+            target = kn_col(out->x.numeric, numbers++);
+        else if (covariate_kind(column) == LEVEL)
+            target = kn_col(out->x.level, levels++);
+        for (ptrdiff_t i = 0; target && i < n; i++)
+            target[i] = covariate_value(column, kn_view_at(raw, rows ? rows[i] : i, c));
     }
 out:
     if (status != KN_OK)
@@ -95,15 +95,15 @@ kn_status kn_calibration_columns(kn_ctx *ctx, const kn_calibration_transform *l,
                                  kn_view raw, kn_mat *D)
 {
     kn_status status;
-    kn_calibration_covariates of = {0};
+    kn_calibration_covariates covariates = {0};
     *D = kn_mat_none();
     if (l->columns.F == 0)
         return KN_OK;
-    KN_TRY(kn_calibration_covariates_new(ctx, d, raw, NULL, raw.rows, &of));
+    KN_TRY(kn_calibration_covariates_new(ctx, d, raw, NULL, raw.rows, &covariates));
     KN_TRY(kn_mat_new(ctx, raw.rows, l->columns.F, D));
-    kn_noise_scale_columns_apply(&l->columns, &of.x, *D);
+    kn_noise_scale_columns_apply(&l->columns, &covariates.x, *D);
 out:
-    kn_calibration_covariates_clear(&of);
+    kn_calibration_covariates_clear(&covariates);
     return status;
 }
 
@@ -136,8 +136,8 @@ kn_shash kn_calibration_distribution(const kn_calibration_transform *l, ptrdiff_
 
 enum { FEW = 256 };
 
-/* Set loss = 1/2 ln V - ln t_nu(z1) - 1/2 ln 2pi for n cells, at most FEW; without the Student step
- * the normal density takes the place of t_nu. */
+/* loss = 1/2 ln V - ln t_nu(z1) - 1/2 ln 2pi of n residuals, at most FEW; without nu the normal
+ * density takes the place of Student's t_nu. V: total variances; z1: residuals over SD. */
 static void add_losses(const kn_calibration_transform *l, ptrdiff_t n, const double *V,
                        const double *z1, double *loss)
 {
@@ -155,9 +155,9 @@ static void add_losses(const kn_calibration_transform *l, ptrdiff_t n, const dou
         loss[i] = 0.5 * loss[i] + start + (student ? 0.5 * (nu + 1) * t[i] : 0.5 * z1[i] * z1[i]);
 }
 
-/* Replace zt by z for n cells, at most FEW, and add to the losses -ln density of zt minus that of
- * the normal distribution, (z^2 - zt^2 + ln((1 + q^2)/(1 + z^2)))/2 + ln sc/b, q = (zt - loc)/sc.
- * loss may be NULL. */
+/* Apply skew and tail of a sinh-arcsinh distribution to n z-scores zt, at most FEW, in place. To
+ * their losses add the change of -ln density, (z^2 - zt^2 + ln((1 + q^2)/(1 + z^2)))/2 + ln sc/b, q
+ * = (zt - loc)/sc; loss may be NULL. */
 static void apply_shape(const kn_shash *shash, ptrdiff_t n, double *z, double *loss)
 {
     double ratio[FEW], shift = log(shash->sc / shash->b);
@@ -189,7 +189,8 @@ KN_CLONES static void standardise_residuals(ptrdiff_t n, const double *e, const 
     }
 }
 
-/* z and losses of at most FEW cells: z1, then loss, Student step and shape. */
+/* Calibrated z-scores and losses of at most FEW participants for one response: residual over SD,
+ * then loss, Student step and skew and tail. */
 static void transform_chunk(const kn_calibration_transform *l, const kn_shash *shash,
                             const kn_calibration_cells *c)
 {
@@ -206,9 +207,9 @@ void kn_calibration_z(const kn_calibration_transform *l, const kn_shash *shash,
                       const kn_calibration_cells *c)
 {
     for (ptrdiff_t at = 0; at < c->n; at += FEW) {
-        kn_calibration_cells some = {c->n - at < FEW ? c->n - at : FEW, c->e + at, c->V + at,
-                                     c->z + at, c->loss ? c->loss + at : NULL};
-        transform_chunk(l, shash, &some);
+        kn_calibration_cells chunk = {c->n - at < FEW ? c->n - at : FEW, c->e + at, c->V + at,
+                                      c->z + at, c->loss ? c->loss + at : NULL};
+        transform_chunk(l, shash, &chunk);
     }
 }
 

@@ -60,16 +60,19 @@ typedef struct kn_calibration_transform {
 
 /* Free the arrays of l; {0} is allowed. */
 void kn_calibration_clear(kn_calibration_transform *l);
-/* Make `map` and `nodes` from the other fields, for example after reading them from a file. */
+
+/* Make the tables (`map`, `nodes`) of a calibration transform from its other fields, for example
+ * after reading them from a file. KN_ERR_MEMORY. */
 kn_status kn_calibration_prepare(kn_ctx *ctx, kn_calibration_transform *l);
 
 /* Covariates that D is computed from. */
 typedef struct kn_calibration_covariates {
     kn_noise_scale_covariates x; /* owned */
 } kn_calibration_covariates;
-/* Extract the covariates of D from a design: numbers and two-level categories, but not batches,
- * which have terms of their own. raw: covariates as kn_design_apply() takes them, original
- * units. rows: the n rows to use; NULL: the first n. out is owned by the caller. */
+
+/* Extract the covariates of the noise scale from a design: numbers and two-level categories, not
+ * batch effects, which have terms of their own. raw: input of kn_design_apply(), original units.
+ * rows: the n rows to use; NULL: the first n. out is owned by the caller. */
 kn_status kn_calibration_covariates_new(kn_ctx *ctx, const kn_design *d, kn_view raw,
                                         const ptrdiff_t *rows, ptrdiff_t n,
                                         kn_calibration_covariates *out);
@@ -81,17 +84,18 @@ void kn_calibration_covariates_clear(kn_calibration_covariates *c);
  * design d. */
 void kn_calibration_covariates_count(const kn_design *d, ptrdiff_t *numbers, ptrdiff_t *levels);
 
-/* D of the participants in raw, n x F (owned by the caller); none without a scale component. */
+/* *D (n x F, owned by the caller) = columns of the noise scale for the participants in raw (n x
+ * covariates, original units); none if the noise does not depend on covariates. */
 kn_status kn_calibration_columns(kn_ctx *ctx, const kn_calibration_transform *l, const kn_design *d,
                                  kn_view raw, kn_mat *D);
 
-/* shift_i = term of the site of each of n participants; 0 for site -1, for a site beyond l->S
- * and if there are no terms. */
+/* shift_i = logarithmic noise term of the site of each of n participants; 0 for site -1, for a site
+ * beyond l->S and if there are no terms. */
 void kn_calibration_shift(const kn_calibration_transform *l, const int *site, ptrdiff_t n,
                           double *shift);
 
-/* factor_i = exp(D_i beta + shift_i), n values. D none: without D beta; shift NULL: without
- * shift. */
+/* Noise factor of n participants for one response: factor_i = exp(D_i beta + shift_i). D (n x F)
+ * none: without D beta; shift NULL: without shift. */
 void kn_calibration_factor(kn_mat D, const double *beta, ptrdiff_t n, const double *shift,
                            double *factor);
 
@@ -101,9 +105,10 @@ typedef struct kn_calibration_cells {
     const double *e, *V;
     double *z, *loss;
 } kn_calibration_cells;
-/* z of residuals e and total variances V; loss (may be NULL): -ln p(y) - 1/2 ln 2pi. Both are
- * NaN where e or V is not finite or V is not positive. z may alias e. shash: sinh-arcsinh
- * distribution of the response; NULL: z = zt. */
+
+/* Calibrated z-scores of one response from residuals e and total variances V; loss (may be NULL):
+ * -ln density - 1/2 ln 2pi. NaN where e or V is not finite or V not positive. z may alias e. shash:
+ * distribution of the response; NULL: no shape. Cannot fail. */
 void kn_calibration_z(const kn_calibration_transform *l, const kn_shash *shash,
                       const kn_calibration_cells *cells);
 

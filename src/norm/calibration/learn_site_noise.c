@@ -31,9 +31,9 @@ static void count_participants(const kn_learner *l, const int *site, kn_mat z1, 
     }
 }
 
-/* term (S x folds + 1): logarithmic noise term of each site without each fold, and from all
- * participants in the last column. site (n): site of each participant, -1: none; z1: n x
- * sampled. */
+/* Estimate the logarithmic noise term of each site, term (S x folds + 1): without each fold, and
+ * from all participants in the last column. site (n): site of each participant, -1: none; z1:
+ * z-scores, n x sampled. */
 static kn_status make_terms(kn_ctx *ctx, const kn_learner *l, const int *site, kn_mat z1,
                             kn_mat term)
 {
@@ -68,7 +68,7 @@ out:
 
 /* Set the site terms of the calibration from the last column of term, and the shift of each
  * participant from the column without its fold; l->factor is multiplied by exp(shift). */
-static void take_terms(kn_learner *l, const int *site, kn_mat term)
+static void set_terms(kn_learner *l, const int *site, kn_mat term)
 {
     ptrdiff_t n = l->job.n;
     for (ptrdiff_t s = 0; s < l->calibration->S; s++)
@@ -88,10 +88,9 @@ kn_status kn_learner_batch(kn_ctx *ctx, kn_learner *l, const double *before, kn_
     ptrdiff_t n = l->job.n;
     kn_calibration_component *component = &l->calibration->component[KN_CALIBRATION_SITE];
     kn_mat term = {0};
-    void *memory = NULL;
+    int *site = NULL;
     double *after = NULL;
-    KN_TRY(kn_alloc(ctx, n, sizeof(int), &memory));
-    int *site = memory;
+    KN_TRY(kn_alloc_int(ctx, n, &site));
     for (ptrdiff_t i = 0; i < n; i++)
         site[i] = l->job.site[l->order[i]];
     for (ptrdiff_t j = 0; j < l->sampled; j++)
@@ -103,13 +102,13 @@ kn_status kn_learner_batch(kn_ctx *ctx, kn_learner *l, const double *before, kn_
     KN_TRY(kn_alloc_d(ctx, n, &l->shift));
     KN_TRY(kn_alloc_d(ctx, l->job.S, &l->calibration->batch));
     l->calibration->S = l->job.S;
-    take_terms(l, site, term);
+    set_terms(l, site, term);
     kn_learner_score(l, l->factor, after);
     component->tried = component->kept = true;
     component->gain = kn_learner_gain(n, before, after, &component->se);
 out:
     kn_free(after);
     kn_mat_clear(&term);
-    kn_free(memory);
+    kn_free(site);
     return status;
 }

@@ -72,7 +72,7 @@ kn_status kn_learner_squares(kn_ctx *ctx, const kn_learner *l, kn_mat z, int fol
 {
     kn_z2_moments s = {0};
     kn_mat column = {0};
-    ptrdiff_t from = fold < 0 ? 0 : l->start[fold], to = fold < 0 ? 0 : l->start[fold + 1];
+    ptrdiff_t from = fold < 0 ? 0 : l->start[fold], end = fold < 0 ? 0 : l->start[fold + 1];
     kn_status status = kn_check_cancel(ctx);
     if (status == KN_OK)
         status = kn_z2_moments_init(ctx, l->job.n, &s);
@@ -80,7 +80,7 @@ kn_status kn_learner_squares(kn_ctx *ctx, const kn_learner *l, kn_mat z, int fol
         status = kn_mat_new(ctx, l->job.n, 1, &column);
     for (ptrdiff_t j = 0; status == KN_OK && j < z.cols; j++) {
         for (ptrdiff_t i = 0; i < l->job.n; i++)
-            column.data[i] = i >= from && i < to ? NAN : kn_at(z, i, j);
+            column.data[i] = i >= from && i < end ? NAN : kn_at(z, i, j);
         kn_z2_moments_add(&s, column);
     }
     if (status == KN_OK) {
@@ -138,12 +138,12 @@ static kn_status candidate_priors(kn_ctx *ctx, const kn_learner *l, kn_mat z0, k
     KN_TRY(kn_learner_squares(ctx, l, z0, -1, &t->prior));
     KN_TRY(kn_noise_scale_prior_fit(ctx, t->D, z0, b, &t->prior));
     kn_noise_scale_folds rows = {l->fold, folds, t->without, NULL};
-    kn_noise_scale_sample of = {t->D, z0, b, {0}};
-    KN_TRY(kn_mat_new(ctx, folds, l->sampled, &of.spread));
+    kn_noise_scale_sample sample = {t->D, z0, b, {0}};
+    KN_TRY(kn_mat_new(ctx, folds, l->sampled, &sample.spread));
     for (ptrdiff_t j = 0; j < l->sampled; j++)
-        kn_learner_spread(l, kn_col(l->e, j), kn_col(of.spread, j));
-    status = kn_noise_scale_priors_without(ctx, &of, &rows, t->without);
-    kn_mat_clear(&of.spread);
+        kn_learner_spread(l, kn_col(l->e, j), kn_col(sample.spread, j));
+    status = kn_noise_scale_priors_without(ctx, &sample, &rows, t->without);
+    kn_mat_clear(&sample.spread);
 out:
     return status;
 }
@@ -235,7 +235,8 @@ double kn_learner_plain_z(const kn_learner *l, ptrdiff_t i, ptrdiff_t j)
     return V > 0 ? kn_at(l->e, i, j) / sqrt(V) : NAN;
 }
 
-/* z (n x sampled) = zt, the z-scores after the Student step, of the subsample. */
+/* Overwrite z (n x sampled) with the z-scores after the Student step of the subsample of
+ * responses. */
 static void student_sample(const kn_learner *l, kn_mat z)
 {
     for (ptrdiff_t j = 0; j < z.cols; j++) {
@@ -255,11 +256,11 @@ static kn_status shape_scores(kn_ctx *ctx, const kn_learner *l, kn_mat zt, kn_ma
 {
     kn_status status;
     int folds = l->job.folds;
-    double *cells = NULL, *z1, *some, *spread;
+    double *cells = NULL, *z1, *training, *spread;
     KN_TRY(kn_alloc_d(ctx, 3 * l->job.n + folds, &cells));
     z1 = cells + l->job.n;
-    some = z1 + l->job.n;
-    spread = some + l->job.n;
+    training = z1 + l->job.n;
+    spread = training + l->job.n;
     for (ptrdiff_t i = 0; i < l->job.n; i++)
         before[i] = after[i] = cells[i] = 0;
     for (ptrdiff_t j = 0; j < zt.cols; j++) {
@@ -271,8 +272,8 @@ static kn_status shape_scores(kn_ctx *ctx, const kn_learner *l, kn_mat zt, kn_ma
         kn_shash_point at = kn_shash_point_at(&l->calibration->nodes, kn_col(theta, j));
         for (int f = 0; f < folds; f++) {
             double own[2];
-            ptrdiff_t n = kn_learner_training_z(l, z1, f, spread[f], some);
-            kn_shash_step(&at, &l->shape, n, some, kn_col(theta, j), own);
+            ptrdiff_t n = kn_learner_training_z(l, z1, f, spread[f], training);
+            kn_shash_step(&at, &l->shape, n, training, kn_col(theta, j), own);
             kn_shash shash = kn_shash_at(&l->calibration->nodes, own);
             for (ptrdiff_t i = l->start[f]; i < l->start[f + 1]; i++) {
                 if (isnan(z[i]))
@@ -318,7 +319,7 @@ out:
 }
 
 /* Move the chosen noise scale from t to the learner and the calibration. */
-static void take_scale(kn_learner *l, candidate *t)
+static void move_scale(kn_learner *l, candidate *t)
 {
     kn_noise_scale_columns_clear(&l->calibration->columns);
     l->calibration->columns = t->columns;
@@ -352,7 +353,7 @@ kn_status kn_learner_choose(kn_ctx *ctx, kn_learner *l)
         for (ptrdiff_t j = 0; j < l->sampled; j++)
             for (ptrdiff_t i = 0; i < l->job.n; i++)
                 kn_col(l->factor, j)[i] = kn_at(best.factor, i, j);
-        take_scale(l, &best);
+        move_scale(l, &best);
         KN_TRY(kn_mat_new(ctx, l->calibration->columns.F, l->job.T, &l->calibration->beta));
     }
     if (l->job.site && l->job.S >= 2)
@@ -375,23 +376,23 @@ ptrdiff_t kn_learner_columns_max(const kn_problem_size *s, ptrdiff_t n)
     return kn_learner_chooses((kn_calibrate)s->calibrate, n) && F > 1 ? F : 0;
 }
 
-/* Memory plan of the choice on `some` responses: the best scale so far and the one that is
- * tried. */
-static void choice_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t some)
+/* Add to the memory plan r the choice of the calibration on `sampled` responses: the best noise
+ * scale so far and the one that is tried. */
+static void choice_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, ptrdiff_t sampled)
 {
     ptrdiff_t F = kn_learner_columns_max(s, n);
     int folds = s->folds == KN_HELD_OUT_ONCE ? KN_LEARNER_FOLDS : s->folds;
-    kn_plan_alloc_d(r, KN_NEED_WORK, n, some); /* z */
+    kn_plan_alloc_d(r, KN_NEED_WORK, n, sampled); /* z */
     if (F > 0) {
         kn_mem_usage mark;
-        kn_plan_alloc_d(r, KN_NEED_WORK, n, some + 3 * F);
-        kn_plan_alloc_d(r, KN_NEED_WORK, F, some);
+        kn_plan_alloc_d(r, KN_NEED_WORK, n, sampled + 3 * F);
+        kn_plan_alloc_d(r, KN_NEED_WORK, F, sampled);
         mark = r->now;
-        kn_plan_alloc_d(r, KN_NEED_WORK, F, folds * some);
+        kn_plan_alloc_d(r, KN_NEED_WORK, F, folds * sampled);
         kn_plan_free_to(r, mark);
-        kn_plan_alloc_d(r, KN_NEED_WORK, n, some);
+        kn_plan_alloc_d(r, KN_NEED_WORK, n, sampled);
         kn_plan_alloc_d(r, KN_NEED_WORK, (F + 1) * folds + kn_noise_scale_refit_work(n, F, folds),
-                        kn_workers_of(s->threads, some, GRAIN));
+                        kn_workers_of(s->threads, sampled, GRAIN));
     }
 }
 

@@ -13,9 +13,7 @@
 static const double SAMPLE_CELLS = 6e5;
 enum { SAMPLE_MIN = 500, SAMPLE_MAX = 5000, AUTO_FROM = 50 };
 
-/* Number of responses, of T, in the subsample for n participants: about 6e5 cells, 500 to 5000
- * responses. */
-static ptrdiff_t sample_size(ptrdiff_t n, ptrdiff_t T)
+ptrdiff_t kn_learner_sample_size(ptrdiff_t n, ptrdiff_t T)
 {
     ptrdiff_t limit = (ptrdiff_t)(SAMPLE_CELLS / (double)n);
     limit = limit < SAMPLE_MIN ? SAMPLE_MIN : kn_min_size(limit, SAMPLE_MAX);
@@ -32,13 +30,13 @@ ptrdiff_t kn_learner_sample(const kn_learner *l, ptrdiff_t *every)
     const kn_learner_job *job = &l->job;
     if (!kn_learner_chooses(job->how, job->n))
         return 0;
-    ptrdiff_t some = sample_size(job->n, job->T);
-    *every = (job->T + some - 1) / some;
-    return some;
+    ptrdiff_t sampled = kn_learner_sample_size(job->n, job->T);
+    *every = (job->T + sampled - 1) / sampled;
+    return sampled;
 }
 
-/* Visitor, start of the loop: allocates residuals, variances, leave-one-out noise and factors of
- * the subsample (n x at most T). */
+/* Block visitor, called before the first block: allocates residuals, variances, leave-one-out noise
+ * and noise factors of the subsample of responses (n x at most T each). */
 static kn_status begin_sample(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
@@ -53,8 +51,8 @@ out:
     return status;
 }
 
-/* Visitor, each block: stores e, v and leave-one-out noise of its responses, until the subsample is
- * full. */
+/* Block visitor, called for each block: stores residuals, model variance and leave-one-out noise of
+ * its responses, until the subsample is full. */
 static kn_status sample_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_learner *l = self;
@@ -81,15 +79,15 @@ static kn_status broadcast_columns(kn_ctx *ctx, const kn_learner *l, ptrdiff_t a
                                    int r)
 {
     kn_status status = KN_OK;
-    const kn_mat of[] = {l->e, l->v, l->others};
+    const kn_mat matrix[] = {l->e, l->v, l->others};
     for (int k = 0; k < 3 && n > 0 && status == KN_OK; k++)
-        status = kn_comm_broadcast(ctx, kn_col(of[k], at),
-                                   n * of[k].ld * (ptrdiff_t)sizeof *of[k].data, r);
+        status = kn_comm_broadcast(ctx, kn_col(matrix[k], at),
+                                   n * matrix[k].ld * (ptrdiff_t)sizeof *matrix[k].data, r);
     return status;
 }
 
-/* Visitor, end of the loop: all-gathers the subsample, the columns of rank 0, then of rank 1, and
- * so on. Collective. */
+/* Block visitor, called after the last block: all-gathers the subsample of responses, the columns
+ * of rank 0, then of rank 1, and so on. Collective. */
 static kn_status end_sample(kn_ctx *ctx, void *self)
 {
     kn_status status;
@@ -104,9 +102,10 @@ static kn_status end_sample(kn_ctx *ctx, void *self)
     KN_TRY(kn_comm_sum(ctx, counts, c->size));
     for (int r = 0; r < c->rank; r++)
         at += (ptrdiff_t)counts[r];
-    const kn_mat of[] = {l->e, l->v, l->others};
+    const kn_mat matrix[] = {l->e, l->v, l->others};
     for (int k = 0; k < 3 && mine > 0; k++)
-        memmove(kn_col(of[k], at), of[k].data, (size_t)(mine * of[k].ld) * sizeof *of[k].data);
+        memmove(kn_col(matrix[k], at), matrix[k].data,
+                (size_t)(mine * matrix[k].ld) * sizeof *matrix[k].data);
     l->sampled = 0;
     for (int r = 0; r < c->size; r++) {
         KN_TRY(broadcast_columns(ctx, l, l->sampled, (ptrdiff_t)counts[r], r));
@@ -126,14 +125,15 @@ kn_visitor kn_learner_visitor(kn_learner *l)
 ptrdiff_t kn_learner_sample_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n)
 {
     enum { SAMPLE = 4 }; /* e, v, others, factor */
-    ptrdiff_t some = sample_size(n, s->T), limit = kn_min_size(some + KN_LEARNER_CUT, s->T);
+    ptrdiff_t sampled = kn_learner_sample_size(n, s->T),
+              limit = kn_min_size(sampled + KN_LEARNER_CUT, s->T);
     kn_plan_alloc_d(r, KN_NEED_WORK, n, SAMPLE * limit);
     kn_mem_usage mark = r->now, end;
-    if (some < s->T) {
-        kn_plan_alloc(r, KN_NEED_WORK, some, sizeof(ptrdiff_t));
+    if (sampled < s->T) {
+        kn_plan_alloc(r, KN_NEED_WORK, sampled, sizeof(ptrdiff_t));
         kn_responses_draw_need(r, s->T);
     }
-    kn_block_loop_need(r, n, kn_block_loop_width(some < s->T ? KN_LEARNER_CUT : 0, s->T),
+    kn_block_loop_need(r, n, kn_block_loop_width(sampled < s->T ? KN_LEARNER_CUT : 0, s->T),
                        KN_BLOCK_Y | KN_BLOCK_MAPS);
     kn_plan_alloc_d(r, KN_NEED_WORK, n, 5);
     end = r->now;

@@ -11,17 +11,24 @@
  * KN_CALIBRATE_FULL, from 50 participants on with KN_CALIBRATE_AUTO. */
 bool kn_learner_chooses(kn_calibrate how, ptrdiff_t n);
 
+/* Number of responses, of T, in a subsample for n participants: about 6e5 cells, 500 to 5000
+ * responses. The site prior keeps as many. */
+ptrdiff_t kn_learner_sample_size(ptrdiff_t n, ptrdiff_t T);
+
 /* Width of the blocks in which the subsample is drawn. */
 enum { KN_LEARNER_CUT = 32 };
-/* Number of responses in the subsample; 0 if nothing is to be chosen. *every: the stride; of the
- * blocks of KN_LEARNER_CUT responses the loop visits the first of every `*every`. */
+
+/* Number of responses in the subsample on which the calibration is chosen; 0 if nothing is to be
+ * chosen. *every: of the blocks of KN_LEARNER_CUT responses a loop visits the first of every
+ * `*every`. */
 ptrdiff_t kn_learner_sample(const kn_learner *l, ptrdiff_t *every);
-/* Visitor of a block loop over the subsample; it runs after the visitor that sets the noise
- * variance. Its end is collective. */
+
+/* Visitor that stores the subsample of responses in the learner; it runs after the visitor that
+ * sets the noise variance. Its end is collective. */
 kn_visitor kn_learner_visitor(kn_learner *l);
 
-/* Memory plan of the block loop and of the subsample of n participants that it leaves. Returns
- * the largest number of responses in the subsample. */
+/* Add to the memory plan r the block loop over the subsample, and the subsample of n participants
+ * that it leaves. Returns the largest number of responses in it. */
 ptrdiff_t kn_learner_sample_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
 
 #endif

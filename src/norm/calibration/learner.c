@@ -31,11 +31,9 @@ static kn_status put_in_order(kn_ctx *ctx, kn_learner *l)
 {
     kn_status status;
     const kn_learner_job *job = &l->job;
-    void *memory;
     ptrdiff_t at = 0;
     KN_TRY(kn_alloc_i(ctx, job->n, &l->order));
-    KN_TRY(kn_alloc(ctx, job->n, sizeof *l->fold, &memory));
-    l->fold = memory;
+    KN_TRY(kn_alloc_int(ctx, job->n, &l->fold));
     KN_TRY(kn_alloc_i(ctx, job->folds + 1, &l->start));
     for (int f = 0; f < job->folds; f++) {
         l->start[f] = at;
@@ -73,24 +71,24 @@ out:
 
 /* ---- shared with learn_structure.c ---------------------------------------------------------- */
 
-void kn_learner_in_order(const kn_learner *l, const double *from, double *to)
+void kn_learner_in_order(const kn_learner *l, const double *from, double *out)
 {
     for (ptrdiff_t i = 0; i < l->job.n; i++)
-        to[i] = from[l->order[i]];
+        out[i] = from[l->order[i]];
 }
 
 void kn_learner_loo_noise(const kn_learner *l, const kn_block *b, ptrdiff_t j,
-                          kn_heldout_residuals of, double *sums, double *noise)
+                          kn_heldout_residuals residuals, double *sums, double *noise)
 {
     const kn_learner_job *job = &l->job;
-    of.n = job->n;
+    residuals.n = job->n;
     for (ptrdiff_t i = 0; i < job->n; i++)
         noise[i] = job->noise_of_all[b->first + j];
-    of.known = NAN;
+    residuals.known = NAN;
     if (job->noise)
-        kn_noise_block_leave_one_out(job->noise, b, j, job->exclusions, of, sums, noise);
+        kn_noise_block_leave_one_out(job->noise, b, j, job->exclusions, residuals, sums, noise);
     else if (job->mean_square)
-        kn_noise_leave_one_out(&of, job->exclusions, sums, noise);
+        kn_noise_leave_one_out(&residuals, job->exclusions, sums, noise);
 }
 
 void kn_learner_factors(const kn_learner *l, kn_mat D, kn_mat beta, double *factor)
@@ -134,7 +132,7 @@ void kn_learner_spread(const kn_learner *l, const double *e, double *spread)
     }
 }
 
-/* Copies the finite values of x times `factor` to out; their number. */
+/* Copy the finite ones of n values x, times `factor`, to out, and return their number. */
 KN_CLONES
 static ptrdiff_t scale_finite(ptrdiff_t n, const double *x, double factor, double *out)
 {
@@ -154,22 +152,22 @@ static ptrdiff_t scale_finite(ptrdiff_t n, const double *x, double factor, doubl
 }
 
 ptrdiff_t kn_learner_training_z(const kn_learner *l, const double *z1, int f, double spread,
-                                double *some)
+                                double *zt)
 {
-    ptrdiff_t from = f >= 0 ? l->start[f] : l->job.n, to = f >= 0 ? l->start[f + 1] : l->job.n;
-    ptrdiff_t n = scale_finite(from, z1, spread, some);
-    n += scale_finite(l->job.n - to, z1 + to, spread, some + n);
+    ptrdiff_t from = f >= 0 ? l->start[f] : l->job.n, end = f >= 0 ? l->start[f + 1] : l->job.n;
+    ptrdiff_t n = scale_finite(from, z1, spread, zt);
+    n += scale_finite(l->job.n - end, z1 + end, spread, zt + n);
     if (l->calibration->map)
-        kn_student_map_apply(l->calibration->map, n, some);
+        kn_student_map_apply(l->calibration->map, n, zt);
     return n;
 }
 
 /* Copy n values from fold order back to the order of the data; the inverse of
  * kn_learner_in_order(). */
-static void restore_order(const kn_learner *l, const double *from, double *to)
+static void restore_order(const kn_learner *l, const double *from, double *out)
 {
     for (ptrdiff_t i = 0; i < l->job.n; i++)
-        to[l->order[i]] = from[i];
+        out[l->order[i]] = from[i];
 }
 
 /* ---- one response after the other ----------------------------------------------------------- */
@@ -192,15 +190,15 @@ ptrdiff_t kn_learner_work(const kn_learner *l)
     return kn_learner_work_of(l->job.n, l->D.cols, l->job.folds);
 }
 
-/* Column k (n doubles, such as FACTOR) of the work array of a thread. */
+/* Column k (n doubles; an enum such as FACTOR) of the work array of a thread. */
 static double *column_of_worker(const kn_learner *l, double *work, int k)
 {
     return work + k * l->job.n;
 }
 
 /* Set the FACTOR column (n) of work, the noise factor of each participant by coefficients without
- * its fold, and beta_j of the calibration from all participants. spread (folds):
- * kn_learner_spread(). */
+ * its fold, and the coefficients beta_j of the calibration from all participants. spread (folds):
+ * from kn_learner_spread(). */
 static void learn_scale(const kn_learner *l, const kn_learner_column *c, const double *spread,
                         double *work)
 {
@@ -226,7 +224,7 @@ static void learn_scale(const kn_learner *l, const kn_learner_column *c, const d
     kn_learner_factors(l, l->D, without_fold, factor);
 }
 
-/* z1 = e / sqrt(V), NaN unless V > 0 */
+/* z1 = e / sqrt(V) for n participants, NaN unless V > 0. */
 KN_CLONES
 static void divide_by_root(ptrdiff_t n, const double *e, const double *V, double *z1)
 {
@@ -237,34 +235,35 @@ static void divide_by_root(ptrdiff_t n, const double *e, const double *V, double
     }
 }
 
-/* True if some kind of z is wanted, not only the parameters. */
+/* True if any kind of z-score is wanted for a response, not only its parameters. */
 static bool makes_z(const kn_learner_column *c)
 {
     return c->z || c->joint || c->noise_only;
 }
 
-/* Set theta_j of the calibration from all participants, and, if z is wanted, without_fold (2 x
- * folds), theta without each fold. spread (folds): kn_learner_spread(). */
+/* Set skew and tail (theta_j) of the calibration from all participants and, if z-scores are
+ * wanted, without_fold (2 x folds), the same without each fold. spread (folds): from
+ * kn_learner_spread(). */
 static void learn_shape(const kn_learner *l, const kn_learner_column *c, const double *spread,
                         double *work, kn_mat without_fold)
 {
     ptrdiff_t n = l->job.n;
     const double *e = column_of_worker(l, work, E), *total = column_of_worker(l, work, TOTAL);
-    double *z1 = column_of_worker(l, work, ZT), *some = column_of_worker(l, work, LOSS);
+    double *z1 = column_of_worker(l, work, ZT), *observed = column_of_worker(l, work, LOSS);
     double *theta = kn_col(l->calibration->theta, c->b->first + c->j);
     divide_by_root(n, e, total, z1);
-    ptrdiff_t finite = kn_learner_training_z(l, z1, -1, 1, some);
+    ptrdiff_t finite = kn_learner_training_z(l, z1, -1, 1, observed);
     if (!c->known) {
         theta[0] = l->shape.mu[0];
         theta[1] = l->shape.mu[1];
-        kn_shash_newton(&l->calibration->nodes, &l->shape, finite, some, theta);
+        kn_shash_newton(&l->calibration->nodes, &l->shape, finite, observed, theta);
     }
     if (!makes_z(c))
         return;
     kn_shash_point at = kn_shash_point_at(&l->calibration->nodes, theta);
     for (int f = 0; f < l->job.folds; f++) {
-        finite = kn_learner_training_z(l, z1, f, spread[f], some);
-        kn_shash_step(&at, &l->shape, finite, some, theta, kn_col(without_fold, f));
+        finite = kn_learner_training_z(l, z1, f, spread[f], observed);
+        kn_shash_step(&at, &l->shape, finite, observed, theta, kn_col(without_fold, f));
     }
 }
 
@@ -275,23 +274,24 @@ typedef struct fold_shapes {
     kn_shash kept[KEPT_FOLDS];
 } fold_shapes;
 
-/* Sets s->kept from s->theta. */
+/* Set s->kept, the sinh-arcsinh distributions without each fold, from their skews and tails
+ * s->theta (2 x folds). */
 static void keep_shapes(const kn_learner *l, fold_shapes *s)
 {
     for (int f = 0; s->theta.data && f < l->job.folds && f < KEPT_FOLDS; f++)
         s->kept[f] = kn_shash_at(&l->calibration->nodes, kn_col(s->theta, f));
 }
 
-/* The distribution without fold f, from s->kept or else from s->theta. */
+/* The sinh-arcsinh distribution without fold f, from s->kept or else from s->theta. */
 static kn_shash shape_without(const kn_learner *l, const fold_shapes *s, int f)
 {
     return f < KEPT_FOLDS ? s->kept[f] : kn_shash_at(&l->calibration->nodes, kn_col(s->theta, f));
 }
 
-/* z (n) and loss (n, may be NULL) from the residuals and total variances in work, each fold by its
- * distribution in `shapes`; in the order of the data. */
-static void by_fold(const kn_learner *l, const fold_shapes *shapes, double *work, double *z,
-                    double *loss)
+/* z-scores (n) and losses (n, may be NULL) of one response from the residuals and total variances
+ * in work, each fold by its distribution in `shapes`; in the order of the data. */
+static void score_by_fold(const kn_learner *l, const fold_shapes *shapes, double *work, double *z,
+                          double *loss)
 {
     const double *e = column_of_worker(l, work, E), *total = column_of_worker(l, work, TOTAL);
     double *made = column_of_worker(l, work, ZT), *losses = column_of_worker(l, work, LOSS);
@@ -311,8 +311,8 @@ static void by_fold(const kn_learner *l, const fold_shapes *shapes, double *work
         restore_order(l, losses, loss);
 }
 
-/* Set the TOTAL column of work: model variance (if `model`) + noise factor. noise (n): of each
- * participant; NULL: the scalar `own` for all. */
+/* Set the TOTAL column (n) of work: model variance (only if `model`) + noise times FACTOR. noise
+ * (n): of each participant; NULL: the scalar `own` for all. */
 static void total_variance(const kn_learner *l, const double *noise, double own, bool model,
                            double *work)
 {
@@ -354,13 +354,13 @@ void kn_learner_learn(const kn_learner *l, const kn_learner_column *c, double *w
             keep_shapes(l, &shapes);
     }
     if (c->z)
-        by_fold(l, &shapes, work, c->z, c->loss);
+        score_by_fold(l, &shapes, work, c->z, c->loss);
     if (c->joint) {
         total_variance(l, NULL, own, true, work);
-        by_fold(l, &shapes, work, c->joint, NULL);
+        score_by_fold(l, &shapes, work, c->joint, NULL);
     }
     if (c->noise_only) {
         total_variance(l, NULL, own, false, work);
-        by_fold(l, &shapes, work, c->noise_only, NULL);
+        score_by_fold(l, &shapes, work, c->noise_only, NULL);
     }
 }

@@ -64,8 +64,8 @@ kn_status kn_learner_new(kn_ctx *ctx, const kn_learner_job *job,
 /* Free a learner, not the calibration that it filled; NULL is allowed. */
 void kn_learner_free(kn_learner *l);
 
-/* Choose the components and fit the priors; run it after the block loop over the subsample
- * (learn_subsample.h), which is then released. Collective. */
+/* Choose the components of the calibration by held-out gain and fit their priors, on the subsample
+ * of responses that a block loop has stored; the subsample is then freed. Collective. */
 kn_status kn_learner_choose(kn_ctx *ctx, kn_learner *l);
 
 /* Input and output for one response. e, v (n) are residual and model variance, standardised
@@ -81,18 +81,22 @@ typedef struct kn_learner_column {
 } kn_learner_column;
 /* Doubles of work that kn_learner_learn() needs per thread. */
 ptrdiff_t kn_learner_work(const kn_learner *l);
-/* Fit one response: sets beta_j and theta_j of the transform and fills the outputs of c. z of a
- * participant uses parameters without its fold. Thread-safe for different responses; c->z may be
- * NULL. */
+
+/* Fit the calibration of one response: sets its coefficients beta_j and shape theta_j, and computes
+ * z, loss and the z of the deviances of every participant by a fit without its fold. work:
+ * kn_learner_work() doubles. Thread-safe for different responses. */
 void kn_learner_learn(const kn_learner *l, const kn_learner_column *c, double *work);
 
 enum {
     KN_LEARNER_FOLDS = 5
     /* Folds of the calibration if the maps come from one held-out set. */
 };
-/* Memory plan of a learner for n participants, with a temporary peak until it has chosen. */
+
+/* Add to the memory plan r what a learner for n participants keeps, and its temporary peak until it
+ * has chosen the components. */
 void kn_learner_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
-/* Memory plan of the learned arrays of the transform. */
+
+/* Add to the memory plan r the learned arrays of a calibration transform. */
 void kn_calibration_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
 
 /* The largest number of columns of the noise scale, including the constant; 0: there is no

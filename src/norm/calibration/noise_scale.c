@@ -33,11 +33,10 @@ ptrdiff_t kn_noise_scale_work(ptrdiff_t n, ptrdiff_t F)
     return n * (F + 2) + F * (F + 2);
 }
 
-/* The fit of one response: rows of D (n x F) with a value of z0 (n), packed into work
- * (kn_noise_scale_work() doubles), followed by z0^2, e, H, g and the trial point. penalty is
- * borrowed. */
-static problem problem_of(kn_mat D, const double *z0, const kn_noise_scale_penalty *penalty,
-                          double *work)
+/* Pack the fit of one response into work (kn_noise_scale_work() doubles): the rows of D (n x F)
+ * with a value of z0 (n), z0^2, and space for the derivatives. penalty is borrowed. */
+static problem pack_problem(kn_mat D, const double *z0, const kn_noise_scale_penalty *penalty,
+                            double *work)
 {
     problem p = {.F = D.cols, .X = work, .penalty = penalty};
     for (ptrdiff_t i = 0; i < D.rows; i++) {
@@ -58,7 +57,8 @@ static problem problem_of(kn_mat D, const double *z0, const kn_noise_scale_penal
     return p;
 }
 
-/* Value of the penalised loss at beta (F); p->e keeps z0^2 exp(-eta) for the derivatives. */
+/* Value of the noise-scale loss of one response with its penalty at beta (F): sum_i (eta + z0^2
+ * exp(-eta))/2 + penalty, eta = D beta. p->e keeps z0^2 exp(-eta) for the derivatives. */
 static double value_at(problem *p, const double *beta)
 {
     double sum = 0, penalty = 0;
@@ -79,8 +79,9 @@ static double value_at(problem *p, const double *beta)
     return (sum + penalty) / 2;
 }
 
-/* Add one row x (F) of D to the gradient g (F) and the Hessian H (F x F, lower triangle by rows);
- * e: its z0^2 exp(-eta). */
+/* Add one participant to gradient g (F) and Hessian H (F x F, lower triangle by rows) of the
+ * noise-scale loss. x (F): its row of D; e: its squared residual over the fitted scale, z0^2
+ * exp(-eta). */
 static void add_row(ptrdiff_t F, const double *x, double e, double *g, double *H)
 {
     for (ptrdiff_t f = 0; f < F; f++) {
@@ -90,7 +91,8 @@ static void add_row(ptrdiff_t F, const double *x, double e, double *g, double *H
     }
 }
 
-/* Add gradient g (F) and diagonal Hessian H (F x F) of the penalty on the coefficients beta. */
+/* Add gradient (to g, F) and diagonal Hessian (to H, F x F) of the prior's penalty on the
+ * noise-scale coefficients beta. */
 static void add_penalty(const kn_noise_scale_penalty *p, ptrdiff_t F, const double *beta, double *g,
                         double *H)
 {
@@ -100,8 +102,9 @@ static void add_penalty(const kn_noise_scale_penalty *p, ptrdiff_t F, const doub
     }
 }
 
-/* Set p->g = D'(1 - e)/2 + weight (beta - mu) and p->H = D'diag(e) D/2 + diag(weight); value_at()
- * must have been called at beta. */
+/* Set gradient and Hessian of the noise-scale loss with its penalty at beta, where value_at()
+ * must have been called: p->g = D'(1 - e)/2 + weight (beta - mu), p->H = D'diag(e) D/2 +
+ * diag(weight). */
 static void compute_derivatives(problem *p, const double *beta)
 {
     ptrdiff_t F = p->F;
@@ -138,8 +141,8 @@ static bool solve_small(ptrdiff_t F, double *A, double *x)
     return true;
 }
 
-/* One Newton step of beta, halved until *value does not rise. Returns the largest change of beta, 0
- * if no step lowers the value. */
+/* One Newton step of the noise-scale coefficients beta (F), halved until the loss *value does not
+ * rise. Returns the largest change of beta, 0 if no step lowers the value. */
 static double newton_step(problem *p, double *value, double *beta)
 {
     double size = 0, scale = 1;
@@ -166,7 +169,7 @@ static double newton_step(problem *p, double *value, double *beta)
 double kn_noise_scale_newton(kn_mat D, const double *z0, const kn_noise_scale_penalty *penalty,
                              double *work, double *beta)
 {
-    problem p = problem_of(D, z0, penalty, work);
+    problem p = pack_problem(D, z0, penalty, work);
     double mean = 0;
     for (ptrdiff_t i = 0; i < p.n; i++)
         mean += p.z2[i] / (double)p.n;
@@ -190,7 +193,7 @@ ptrdiff_t kn_noise_scale_refit_work(ptrdiff_t n, ptrdiff_t F, int folds)
 
 /* to = beta - H^-1 g (F), scaled so that no coefficient changes by more than LONGEST; beta if H is
  * singular. g and H are overwritten. */
-static void limited_step(ptrdiff_t F, const double *beta, double *g, double *H, double *to)
+static void limited_step(ptrdiff_t F, const double *beta, double *g, double *H, double *out)
 {
     double size = 0, scale = solve_small(F, H, g) ? 1 : 0;
     for (ptrdiff_t f = 0; f < F; f++)
@@ -198,11 +201,12 @@ static void limited_step(ptrdiff_t F, const double *beta, double *g, double *H, 
     if (size > LONGEST)
         scale *= LONGEST / size;
     for (ptrdiff_t f = 0; f < F; f++)
-        to[f] = scale > 0 ? beta[f] - scale * g[f] : beta[f];
+        out[f] = scale > 0 ? beta[f] - scale * g[f] : beta[f];
 }
 
-/* Change g (F) and H (F x F) as if every z0^2 were multiplied by `by`. g = D'(1 - e)/2, and because
- * of the column of ones the first column of H is D'e/2. */
+/* Change gradient g (F) and Hessian H (F x F) of the noise-scale loss of one response as if all of
+ * its squared residuals were multiplied by `by`. With a first column of ones, g = D'(1 - e)/2
+ * changes by the first column of H, D'e/2. */
 static void rescale_derivatives(ptrdiff_t F, double by, double *g, double *H)
 {
     for (ptrdiff_t f = 0; f < F; f++)
@@ -216,7 +220,7 @@ void kn_noise_scale_refit(kn_mat D, const double *z0, const kn_noise_scale_folds
 {
     ptrdiff_t F = D.cols, one = F * (F + 1), k = 0;
     kn_noise_scale_penalty first = {rows->prior[0].mu, rows->prior[0].weight};
-    problem p = problem_of(D, z0, &first, work);
+    problem p = pack_problem(D, z0, &first, work);
     double *fold_sums = work + kn_noise_scale_work(D.rows, F),
            *total = p.H; /* H, g: F^2 + F in a row */
     value_at(&p, beta);
@@ -251,8 +255,8 @@ typedef struct block_job {
     double *work;
 } block_job;
 
-/* Worker: fits beta of responses first .. last - 1 of the job in self. A response whose fit fails
- * gets the coefficients `otherwise`, or NaN. */
+/* Worker: fits the noise-scale coefficients of responses first .. last - 1 of the job in self. A
+ * response whose fit fails gets the coefficients `otherwise`, or NaN. */
 static void fit_responses(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
     block_job *job = self;
@@ -265,7 +269,8 @@ static void fit_responses(void *self, int worker, ptrdiff_t first, ptrdiff_t las
     }
 }
 
-/* Fit all responses of a block in parallel: z0 (n x T) to beta (F x T). Can be cancelled. */
+/* Fit the noise-scale coefficients of a block of responses in parallel: residuals z0 (n x T) to
+ * beta (F x T). Can be cancelled. */
 static kn_status fit_block(kn_ctx *ctx, block_job *job)
 {
     enum { GRAIN = 16 };
@@ -311,8 +316,8 @@ void kn_noise_scale_prior_clear(kn_noise_scale_prior *prior)
     *prior = (kn_noise_scale_prior){0};
 }
 
-/* x = column f of (D'D)^-1 (F); A: F x F of work. A column that is constant or duplicated among
- * these rows gets a large number, so that its mu is 0. */
+/* x (F) = column f of (D'D)^-1, whose diagonal is the sampling variance of coefficient f; A: F x F
+ * of work. A column of D that is constant or duplicated gets a large number. */
 static void inverse_column(kn_mat D, ptrdiff_t f, double *A, double *x)
 {
     for (ptrdiff_t g = 0; g < D.cols; g++) {
@@ -328,8 +333,8 @@ static void inverse_column(kn_mat D, ptrdiff_t f, double *A, double *x)
         x[f] = 1 / (SINGULAR * (double)D.rows);
 }
 
-/* mean_j n/n_j over the responses j that enter the prior (b_j is not NaN); n_j: values of z0 (n x
- * T). */
+/* Mean of n/n_j over the responses j with coefficients (b_j is not NaN), n_j: number of values in
+ * column j of z0 (n x T); by it their sampling variance is larger. 1 without any. */
 static double missing_factor(kn_mat z0, kn_mat b)
 {
     double sum = 0, T = 0;
@@ -345,8 +350,8 @@ static double missing_factor(kn_mat z0, kn_mat b)
     return T > 0 ? sum / T : 1;
 }
 
-/* Set mu_f, v_f and the penalty weight of coefficient f from those of all responses, b (F x T; NaN:
- * not used). */
+/* Set mean mu, variance v and penalty weight of the prior of coefficient f of the noise scale from
+ * its values in all responses, b (F x T; NaN: not used). */
 static void column_prior(kn_mat b, ptrdiff_t f, kn_noise_scale_prior *p)
 {
     double T = 0, mean = 0, var = 0;
@@ -407,12 +412,12 @@ static kn_mat rows_without(kn_mat D, const int *fold, int f, kn_mat scratch)
     return kn_sub(scratch, 0, 0, n, D.cols);
 }
 
-kn_status kn_noise_scale_priors_without(kn_ctx *ctx, const kn_noise_scale_sample *of,
+kn_status kn_noise_scale_priors_without(kn_ctx *ctx, const kn_noise_scale_sample *sample,
                                         const kn_noise_scale_folds *rows,
                                         kn_noise_scale_prior *priors)
 {
     kn_status status;
-    kn_mat D = of->D, z0 = of->z0, b = of->b;
+    kn_mat D = sample->D, z0 = sample->z0, b = sample->b;
     kn_noise_scale_folds own = *rows;
     ptrdiff_t F = D.cols, T = z0.cols;
     double *A = NULL, *work = NULL;
@@ -430,7 +435,7 @@ kn_status kn_noise_scale_priors_without(kn_ctx *ctx, const kn_noise_scale_sample
     for (ptrdiff_t j = 0; j < T; j++) {
         KN_TRY(kn_check_cancel(ctx));
         bool finite = !isnan(kn_at(b, 0, j));
-        own.spread = of->spread.data ? kn_col(of->spread, j) : NULL;
+        own.spread = sample->spread.data ? kn_col(sample->spread, j) : NULL;
         if (finite)
             kn_noise_scale_refit(D, kn_col(z0, j), &own, kn_col(b, j), work, each);
         for (int f = 0; f < rows->folds; f++)

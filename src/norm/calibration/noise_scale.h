@@ -23,11 +23,13 @@ typedef struct kn_noise_scale_penalty { /* sum_f weight_f (beta_f - mu_f)^2/2 */
     double *mu, *weight;                /* F each */
 } kn_noise_scale_penalty;
 
-/* Doubles of work for n rows and F columns. */
+/* Doubles of work that kn_noise_scale_newton() needs for n rows and F columns. */
 ptrdiff_t kn_noise_scale_work(ptrdiff_t n, ptrdiff_t F);
-/* Fit one response by Newton: z0 of the n rows of D (n x F), NaN where missing. work:
- * kn_noise_scale_work(n, F) doubles. Returns the value at the minimum; NaN, with beta untouched,
- * if the response has no values or all z0 are 0. */
+
+/* Fit ln(noise scale) = D beta for one response by Newton's method: minimises sum_i (eta + z0^2
+ * exp(-eta))/2 plus the penalty over beta (F). D: n x F; z0 (n): standardised residuals, NaN:
+ * missing; work: kn_noise_scale_work() doubles. Returns the minimum; NaN, with beta unchanged,
+ * without values or if all are 0. */
 double kn_noise_scale_newton(kn_mat D, const double *z0, const kn_noise_scale_penalty *penalty,
                              double *work, double *beta);
 
@@ -39,17 +41,19 @@ typedef struct kn_noise_scale_prior {
     double *weight;     /* F: 2/(kurt v_f) */
 } kn_noise_scale_prior;
 
-/* Allocate the arrays, with kurt = 2 and T_sq = 1; release them with
- * kn_noise_scale_prior_clear(). */
+/* Allocate a prior of the F coefficients of the noise scale, with kurt = 2 and T_sq = 1; release it
+ * with kn_noise_scale_prior_clear(). KN_ERR_MEMORY. */
 kn_status kn_noise_scale_prior_init(kn_ctx *ctx, ptrdiff_t F, kn_noise_scale_prior *prior);
 void kn_noise_scale_prior_clear(kn_noise_scale_prior *prior);
 
-/* Fit the prior to a subsample z0 (n x T, NaN where missing); prior->kurt and T_sq must be set.
- * b (F x T) receives the b_j. */
+/* Fit the prior of the noise-scale coefficients over responses to the residuals z0 (n x T; NaN:
+ * missing) of a subsample; prior->kurt and T_sq must be set. D: n x F. b (F x T) receives the
+ * coefficients of each response without prior. */
 kn_status kn_noise_scale_prior_fit(kn_ctx *ctx, kn_mat D, kn_mat z0, kn_mat b,
                                    kn_noise_scale_prior *prior);
 
-/* beta (F x count) of a block of responses with z0 (n x count), in parallel. */
+/* Coefficients beta (F x count) of the noise scale of a block of responses with residuals z0 (n x
+ * count), under the prior; responses run in parallel. */
 kn_status kn_noise_scale_fit(kn_ctx *ctx, kn_mat D, kn_mat z0, const kn_noise_scale_prior *prior,
                              kn_mat beta);
 
@@ -61,11 +65,13 @@ typedef struct kn_noise_scale_folds {
     const double
         *spread; /* folds: factor of the z0 of the other folds (kn_learner_spread); NULL: 1 */
 } kn_noise_scale_folds;
-/* Doubles of work for kn_noise_scale_refit(). */
+
+/* Doubles of work that kn_noise_scale_refit() needs for n rows, F columns and `folds` folds. */
 ptrdiff_t kn_noise_scale_refit_work(ptrdiff_t n, ptrdiff_t F, int folds);
-/* beta of one response without each fold in turn (out: F x folds): one Newton step from beta,
- * the fit to all participants, under a prior that was fitted without the fold. All folds
- * together cost one evaluation. */
+
+/* Coefficients of the noise scale of one response without each fold in turn (out: F x folds): one
+ * Newton step from beta, the fit to all participants, under a prior fitted without the fold. All
+ * folds together cost one evaluation. work: kn_noise_scale_refit_work() doubles. */
 void kn_noise_scale_refit(kn_mat D, const double *z0, const kn_noise_scale_folds *rows,
                           const double *beta, double *work, kn_mat out);
 
@@ -75,10 +81,10 @@ typedef struct kn_noise_scale_sample {
     kn_mat spread;   /* folds x T, of each response; none: 1 */
 } kn_noise_scale_sample;
 
-/* Fit the priors without each fold. Each b_j without a fold is one Newton step from of->b, the
- * result of kn_noise_scale_prior_fit() for all participants. On entry kurt and T_sq of `priors`,
- * which is the array rows->prior, are set; the rest is filled in. */
-kn_status kn_noise_scale_priors_without(kn_ctx *ctx, const kn_noise_scale_sample *of,
+/* Fit the priors of the noise-scale coefficients without each fold (priors: one per fold), with one
+ * Newton step per response and fold from the coefficients of all participants, sample->b. On entry
+ * kurt and T_sq of the priors are set. */
+kn_status kn_noise_scale_priors_without(kn_ctx *ctx, const kn_noise_scale_sample *sample,
                                         const kn_noise_scale_folds *rows,
                                         kn_noise_scale_prior *priors);
 
@@ -132,11 +138,14 @@ typedef struct kn_noise_scale_covariates {
     kn_mat level;   /* n x L: 0 the first level, 1 the second, NaN: missing */
 } kn_noise_scale_covariates;
 
-/* Choose the columns from the covariates of the training sample; `quadratic`: with t^2. */
+/* Choose the columns of the noise scale from the covariates of the training sample: constant,
+ * numbers, with `quadratic` their squares, and two-level categories; dependent ones are left out.
+ * out is owned by the caller. */
 kn_status kn_noise_scale_columns_new(kn_ctx *ctx, const kn_noise_scale_covariates *training,
                                      bool quadratic, kn_noise_scale_columns *out);
 void kn_noise_scale_columns_clear(kn_noise_scale_columns *columns);
-/* Fill D (n x F) for n participants. */
+
+/* Compute the columns D (n x F) of the noise scale for the covariates of n participants. */
 void kn_noise_scale_columns_apply(const kn_noise_scale_columns *columns,
                                   const kn_noise_scale_covariates *covariates, kn_mat D);
 

@@ -13,8 +13,8 @@ static const double DEPENDENT =
 
 /* Value of a noise-scale column for participant i; 0, which is the training mean, if the covariate
  * is missing. */
-static double value_of(const kn_noise_scale_column *c, const kn_noise_scale_covariates *covariates,
-                       ptrdiff_t i)
+static double column_value(const kn_noise_scale_column *c,
+                           const kn_noise_scale_covariates *covariates, ptrdiff_t i)
 {
     if (c->kind == KN_SCALE_ONE)
         return 1;
@@ -34,7 +34,7 @@ void kn_noise_scale_columns_apply(const kn_noise_scale_columns *columns,
     assert(D.cols == columns->F);
     for (ptrdiff_t f = 0; f < columns->F; f++)
         for (ptrdiff_t i = 0; i < D.rows; i++)
-            kn_col(D, f)[i] = value_of(&columns->column[f], covariates, i);
+            kn_col(D, f)[i] = column_value(&columns->column[f], covariates, i);
 }
 
 /* Number of different values in column c of x without NaN, at most `limit`. */
@@ -54,7 +54,7 @@ static int count_different(kn_mat x, ptrdiff_t c, int limit)
 
 /* A linear column for the numeric covariate c: its mean, sd and range in the training sample x (n x
  * C). */
-static kn_noise_scale_column line_of(kn_mat x, ptrdiff_t c)
+static kn_noise_scale_column make_line(kn_mat x, ptrdiff_t c)
 {
     kn_noise_scale_column k = {.kind = KN_SCALE_LINE,
                                .source = c,
@@ -76,20 +76,20 @@ static kn_noise_scale_column line_of(kn_mat x, ptrdiff_t c)
     return k;
 }
 
-/* Append column c, with its mean over the n training participants as centre; `to` must have room
- * for it. */
-static void append_column(kn_noise_scale_columns *to, kn_noise_scale_column c,
+/* Append column c, with its mean over the n training participants as centre; `columns` must have
+ * room for it. */
+static void append_column(kn_noise_scale_columns *columns, kn_noise_scale_column c,
                           const kn_noise_scale_covariates *training, ptrdiff_t n)
 {
     double sum = 0, count = 0;
     kn_mat from = c.kind == KN_SCALE_LEVEL ? training->level : training->numeric;
     for (ptrdiff_t i = 0; i < n && c.kind != KN_SCALE_ONE; i++)
         if (!isnan(kn_at(from, i, c.source))) {
-            sum += value_of(&c, training, i);
+            sum += column_value(&c, training, i);
             count++;
         }
     c.centre = count > 0 ? sum / count : 0;
-    to->column[to->F++] = c;
+    columns->column[columns->F++] = c;
 }
 
 /* Remove columns that are linear combinations of those before them in the n training participants,
@@ -140,7 +140,7 @@ kn_status kn_noise_scale_columns_new(kn_ctx *ctx, const kn_noise_scale_covariate
         int values = count_different(x, c, SQUARE_VALUES);
         if (values < 2)
             continue;
-        kn_noise_scale_column line = line_of(x, c);
+        kn_noise_scale_column line = make_line(x, c);
         append_column(out, line, training, x.rows);
         line.kind = KN_SCALE_SQUARE;
         if (quadratic && values == SQUARE_VALUES)

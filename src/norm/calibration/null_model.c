@@ -85,7 +85,8 @@ static double training_mean(const kn_null_learner *l, ptrdiff_t t)
     return (l->scaling->mean0[t] - l->scaling->mean[t]) / l->scaling->sd[t];
 }
 
-/* Visitor, start of the loop: allocates mean and variance of the null model for one block. */
+/* Block visitor, called before the first block: allocates mean and variance of the null model for
+ * one block (n x width). */
 static kn_status begin_maps(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
@@ -96,8 +97,8 @@ out:
     return status;
 }
 
-/* Visitor, each block: sets mean and var to those of the null model; its mean excludes each
- * participant's fold, its model variance is 0. */
+/* Block visitor, called for each block of responses: sets its mean and variance to those of the
+ * null model. The mean excludes each participant's fold; the model variance is 0. */
 static kn_status set_maps(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_null_learner *l = self;
@@ -114,7 +115,7 @@ static kn_status set_maps(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-/* Visitor, end of the loop: frees the maps of the block. */
+/* Block visitor, called after the last block: frees mean and variance of the null model. */
 static kn_status end_maps(kn_ctx *ctx, void *self)
 {
     kn_null_learner *l = self;
@@ -183,12 +184,12 @@ void kn_null_losses(const kn_null_calibration *c, const kn_shash *shash, ptrdiff
     enum { FEW = 256 };
     double e[FEW], V[FEW];
     for (ptrdiff_t at = 0; at < n; at += FEW) {
-        ptrdiff_t some = n - at < FEW ? n - at : FEW;
-        for (ptrdiff_t i = 0; i < some; i++) {
+        ptrdiff_t count = n - at < FEW ? n - at : FEW;
+        for (ptrdiff_t i = 0; i < count; i++) {
             e[i] = y[at + i] - mean;
             V[i] = c->noise[j];
         }
-        kn_calibration_z(&c->transform, shash, &(kn_calibration_cells){some, e, V, e, loss + at});
+        kn_calibration_z(&c->transform, shash, &(kn_calibration_cells){count, e, V, e, loss + at});
     }
 }
 

@@ -30,8 +30,9 @@ typedef struct kn_null_sample {
     int folds;
 } kn_null_sample;
 
-/* e (n) = y - mean of the participants outside the fold, NaN where y is missing or no other
- * participant has a value. mean: of all N participants. sums: 2 folds doubles of work. O(n). */
+/* Residuals e (n) of the null model: y minus the mean of the participants outside the fold of each;
+ * NaN if y is missing or no other participant has a value. mean: of all N training participants.
+ * sums: 2 folds doubles of work. O(n). */
 void kn_null_residuals(const kn_null_sample *s, const double *y, double mean, double *sums,
                        double *e);
 
@@ -61,25 +62,26 @@ void kn_null_learner_clear(kn_null_learner *l);
  * l->learner follows it. */
 kn_visitor kn_null_visitor(kn_null_learner *l);
 
-/* loss (n): -ln p0(y_i) - 1/2 ln 2pi of column j of block b, each participant by a null model
- * without its fold; sets noise0_j and theta_j. With more than 20,000 responses only an even sample
- * has losses, the others are NaN. work: kn_null_work() doubles. Thread-safe for different
- * responses. */
+/* Fit the null model of column j of block b: sets its noise variance and shape, and loss (n), -ln
+ * density - 1/2 ln 2pi of each participant by a fit without its fold. With more than 20,000
+ * responses only an even sample has losses, the others are NaN. work: kn_null_work() doubles.
+ * Thread-safe for different responses. */
 void kn_null_learn(const kn_null_learner *l, const kn_block *b, ptrdiff_t j, double *work,
                    double *loss);
 
 /* Doubles of work that kn_null_learn() needs per thread. */
 ptrdiff_t kn_null_work(const kn_null_learner *l);
 
-/* loss (n) of new values y of response j, standardised, under the training mean `mean`. shash:
- * distribution of the response; NULL: no shape. */
+/* loss (n): -ln density - 1/2 ln 2pi of new values y (n) of response j under the null model with
+ * this mean; standardised units. shash: distribution of the response; NULL: no shape. Cannot
+ * fail. */
 void kn_null_losses(const kn_null_calibration *c, const kn_shash *shash, ptrdiff_t j, double mean,
                     ptrdiff_t n, const double *y, double *loss);
 
 /* kn_null_work() of a learner for n participants and `folds` folds. */
 ptrdiff_t kn_null_work_of(ptrdiff_t n, int folds);
 
-/* Memory plan of the null model and its learner for n participants. */
+/* Add to the memory plan r the null model and its learner for n participants. */
 void kn_null_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n);
 
 #endif

@@ -28,14 +28,14 @@ bool kn_shash_allowed(const double theta[2])
            theta[1] <= HIGHEST[1];
 }
 
-/* x limited to the range of parameter k: 0 is a, 1 is ln b. */
+/* x limited to the bounds of the fit of parameter k: 0 is the skew a, 1 the tail ln b. */
 static double clamp_parameter(int k, double x)
 {
     return fmin(fmax(x, LOWEST[k]), HIGHEST[k]);
 }
 
-/* Add to s the negative log density of the normal prior at theta, its gradient and the diagonal of
- * its Hessian. */
+/* Add to s the negative log density of the normal prior of skew and tail at theta, its gradient and
+ * the diagonal of its Hessian. */
 static void add_prior(const kn_shash_prior *prior, const double theta[2], kn_shash_sums *s)
 {
     for (int k = 0; k < 2; k++) {
@@ -46,8 +46,8 @@ static void add_prior(const kn_shash_prior *prior, const double theta[2], kn_sha
     }
 }
 
-/* step = -H^-1 g for both parameters, limited to LONGEST. If H is not positive definite its
- * eigenvalues are shifted first. A parameter at its bound with a gradient beyond it stays. */
+/* step = Newton step -H^-1 g for skew and tail, limited to LONGEST. If H is not positive definite
+ * its eigenvalues are shifted first. A parameter at its bound with a gradient beyond it stays. */
 static void newton_step(const kn_shash_sums *s, const double theta[2], double step[2])
 {
     double a = s->hessian[0], c = s->hessian[1], b = s->hessian[2];
@@ -80,7 +80,8 @@ typedef struct problem {
     const double *zt;
 } problem;
 
-/* Negative log posterior of theta with its gradient and Hessian. */
+/* Negative log posterior of skew and tail (theta) of one response, with its gradient and
+ * Hessian. */
 static kn_shash_sums evaluate_loss(const problem *p, const double theta[2])
 {
     kn_shash_sums s = {0};
@@ -90,23 +91,23 @@ static kn_shash_sums evaluate_loss(const problem *p, const double theta[2])
     return s;
 }
 
-/* Move theta along the step, halved until the loss does not rise; s becomes the loss there. Returns
- * the largest change of a parameter, 0 if no step lowers the loss. */
+/* Move skew and tail (theta) along the step, halved until the loss does not rise; s becomes the
+ * loss there. Returns the largest change of a parameter, 0 if no step lowers the loss. */
 static double descend_line(const problem *p, const double step[2], double theta[2],
                            kn_shash_sums *s)
 {
     double scale = 1;
     for (int h = 0; h < HALVINGS; h++, scale /= 2) {
-        double to[2] = {clamp_parameter(0, theta[0] + scale * step[0]),
-                        clamp_parameter(1, theta[1] + scale * step[1])};
-        double moved = fmax(fabs(to[0] - theta[0]), fabs(to[1] - theta[1]));
+        double trial[2] = {clamp_parameter(0, theta[0] + scale * step[0]),
+                           clamp_parameter(1, theta[1] + scale * step[1])};
+        double moved = fmax(fabs(trial[0] - theta[0]), fabs(trial[1] - theta[1]));
         bool last = moved <= SHORT;
         kn_shash_sums t = {0};
         if (!last)
-            t = evaluate_loss(p, to);
+            t = evaluate_loss(p, trial);
         if (last || t.value <= s->value + ROUNDING * (1 + fabs(s->value))) {
-            theta[0] = to[0];
-            theta[1] = to[1];
+            theta[0] = trial[0];
+            theta[1] = trial[1];
             *s = t;
             return moved;
         }
@@ -145,7 +146,7 @@ void kn_shash_step(const kn_shash_point *at, const kn_shash_prior *prior, ptrdif
 
 /* ---- many responses ------------------------------------------------------------------------- */
 
-/* Copy those of n values that are not NaN to out, and return their number. */
+/* Copy those of the n values zt that are not NaN to out, and return their number. */
 static ptrdiff_t copy_observed(ptrdiff_t n, const double *zt, double *out)
 {
     ptrdiff_t m = 0;
@@ -162,8 +163,8 @@ typedef struct block_job {
     double *work; /* zt.rows per worker */
 } block_job;
 
-/* Worker: fits theta of responses first .. last - 1 of the job in self to their observed values, by
- * Newton's method. */
+/* Worker: fits skew and tail of responses first .. last - 1 of the job in self to their observed
+ * values, by Newton's method. */
 static void fit_responses(void *self, int worker, ptrdiff_t first, ptrdiff_t last)
 {
     block_job *job = self;
@@ -202,12 +203,12 @@ void kn_shash_information(const kn_shash_nodes *nodes, kn_mat zt, double G[2])
     kn_shash_prior start = kn_shash_prior_start();
     kn_shash_point at = kn_shash_point_at(nodes, start.mu);
     kn_shash_sums s = {0};
-    double T = 0, some[GATHER];
+    double T = 0, observed[GATHER];
     for (ptrdiff_t j = 0; j < zt.cols; j++) {
         T += any_value(zt, j);
         for (ptrdiff_t i = 0; i < zt.rows; i += GATHER) {
             ptrdiff_t m = zt.rows - i < GATHER ? zt.rows - i : GATHER;
-            kn_shash_add(&at, copy_observed(m, kn_col(zt, j) + i, some), some, &s);
+            kn_shash_add(&at, copy_observed(m, kn_col(zt, j) + i, observed), observed, &s);
         }
     }
     for (int k = 0; k < 2; k++)
@@ -236,7 +237,7 @@ void kn_shash_prior_update(kn_shash_prior *prior, const double G[2], double T_sq
     }
 }
 
-/* Set theta (2 x T) of response j to (a, ln b). */
+/* Set skew a and tail ln b of response j in theta (2 x T). */
 static void set_column(kn_mat theta, ptrdiff_t j, double a, double log_b)
 {
     kn_col(theta, j)[0] = a;

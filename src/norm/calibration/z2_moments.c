@@ -25,8 +25,8 @@ void kn_z2_moments_clear(kn_z2_moments *s)
     *s = (kn_z2_moments){0};
 }
 
-/* Add one response, z (n; NaN: missing), to the moments. Two passes, since z^2 may vary little
- * about a large mean. */
+/* Add the squared z-scores of one response, z (n; NaN: missing), to the moments. Two passes, since
+ * z^2 may vary little about a large mean. */
 static void add_response(kn_z2_moments *s, const double *z)
 {
     double n = 0, sum = 0, var = 0;

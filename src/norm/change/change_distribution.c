@@ -48,7 +48,7 @@ typedef struct moments {
 } moments;
 
 /* Moments of response j from its six sums, with r1 about its mean. */
-static moments moments_of(const kn_change_sums *s, ptrdiff_t j)
+static moments compute_moments(const kn_change_sums *s, ptrdiff_t j)
 {
     double n = kn_at(s->of, j, W), a = kn_at(s->of, j, A), d = kn_at(s->of, j, D);
     return (moments){n, a / n, fmax(kn_at(s->of, j, AA) - a * a / n, 0),
@@ -67,14 +67,14 @@ static bool has_enough(const kn_change_sums *s, ptrdiff_t j, double min_n, doubl
     return n >= min_n - SLACK && noise > 0 && kn_at(s->of, j, DD) > NO_CHANGE * n * noise;
 }
 
-/* gamma, the regression of the change on the first visit over all usable responses, clamped to [-1,
- * 0]; 0 without any. */
+/* Slope of the change on the first visit over all usable responses (regression to the mean),
+ * clamped to [-1, 0]; 0 without any. */
 static double common_slope(const kn_change_sums *s, const double *noise, double min_n)
 {
     double up = 0, down = 0;
     for (ptrdiff_t j = 0; j < s->of.rows; j++)
         if (has_enough(s, j, min_n, noise[j])) {
-            moments m = moments_of(s, j);
+            moments m = compute_moments(s, j);
             up += m.xd / noise[j];
             down += m.xx / noise[j];
         }
@@ -82,20 +82,21 @@ static double common_slope(const kn_change_sums *s, const double *noise, double 
 }
 
 /* Degrees of freedom df_j of a response with n participants, without those of the prior. */
-static double df_of(const kn_change_distribution *distribution, double n)
+static double own_df(const kn_change_distribution *distribution, double n)
 {
     return distribution->conditional ? n - 1 : n;
 }
 
-/* Set q of each response before moderation (0: not usable), with m1 and n. */
-static void raw_q(const kn_change_sums *s, const double *noise, double min_n,
-                  kn_change_distribution *distribution)
+/* Set variance of change over noise variance (q, 0: not usable), mean first residual (m1) and
+ * participants (n) of each response, before moderation. */
+static void set_raw_variances(const kn_change_sums *s, const double *noise, double min_n,
+                              kn_change_distribution *distribution)
 {
     double g = distribution->gamma;
     for (ptrdiff_t j = 0; j < distribution->T; j++) {
         if (!has_enough(s, j, min_n, noise[j]))
             continue;
-        moments m = moments_of(s, j);
+        moments m = compute_moments(s, j);
         double res = m.dd - 2 * g * m.xd + g * g * m.xx;
         double q = res / ((distribution->conditional ? m.n - 0.5 : m.n) * noise[j]);
         distribution->n[j] = m.n;
@@ -104,8 +105,9 @@ static void raw_q(const kn_change_sums *s, const double *noise, double min_n,
     }
 }
 
-/* Set d0 and s0, the scaled inverse chi-square distribution of q over responses, from mean and
- * variance of e_j. d0 = 0 for fewer than two usable responses. */
+/* Fit a scaled inverse chi-square distribution (d0 degrees of freedom, scale s0) to the variances q
+ * over responses (Smyth 2004). d0 = 0 for fewer than two usable responses, infinite if they do not
+ * differ. */
 static void find_prior(kn_change_distribution *distribution)
 {
     double sum = 0, squares = 0, tri = 0, n = 0;
@@ -116,7 +118,7 @@ static void find_prior(kn_change_distribution *distribution)
             if (!(distribution->q[j] > 0))
                 continue;
             if (distribution->n[j] != of_n) {
-                double half = df_of(distribution, distribution->n[j]) / 2;
+                double half = own_df(distribution, distribution->n[j]) / 2;
                 of_n = distribution->n[j];
                 of_e = log(half) - kn_digamma(half);
                 of_tri = kn_trigamma(half);
@@ -152,7 +154,7 @@ static void find_prior(kn_change_distribution *distribution)
 static void moderate_variances(kn_change_distribution *distribution)
 {
     for (ptrdiff_t j = 0; j < distribution->T; j++) {
-        double df = df_of(distribution, distribution->n[j]);
+        double df = own_df(distribution, distribution->n[j]);
         if (distribution->q[j] > 0)
             distribution->q[j] =
                 isinf(distribution->d0)
@@ -164,7 +166,7 @@ static void moderate_variances(kn_change_distribution *distribution)
 
 double kn_change_df(const kn_change_distribution *distribution, ptrdiff_t j)
 {
-    return distribution->d0 + df_of(distribution, distribution->n[j]);
+    return distribution->d0 + own_df(distribution, distribution->n[j]);
 }
 
 kn_status kn_change_prepare(kn_ctx *ctx, kn_change_distribution *distribution)
@@ -193,7 +195,7 @@ kn_status kn_change_fit(kn_ctx *ctx, const kn_change_sums *s, const double *nois
     KN_TRY(kn_alloc_d(ctx, out->T, &out->n));
     if (conditional)
         out->gamma = common_slope(s, noise, min_n);
-    raw_q(s, noise, min_n, out);
+    set_raw_variances(s, noise, min_n, out);
     find_prior(out);
     moderate_variances(out);
     KN_TRY(kn_change_prepare(ctx, out));

@@ -32,10 +32,13 @@ typedef struct kn_change_sums {
     kn_mat of; /* T x 6, sums of w, w r1, w d, w r1^2, w r1 d, w d^2 */
 } kn_change_sums;
 
-/* Allocate empty sums; release them with kn_change_sums_clear(). */
+/* Allocate empty sums over pairs of visits for T responses; release them with
+ * kn_change_sums_clear(). */
 kn_status kn_change_sums_new(kn_ctx *ctx, ptrdiff_t T, kn_change_sums *out);
 void kn_change_sums_clear(kn_change_sums *s); /* {0} is allowed */
-/* Add a pair of visits (T each) with weight w; a negative weight removes it. */
+
+/* Add a pair of visits with standardised residuals r1 and r2 (T each; NaN: missing) with weight w;
+ * a negative weight removes it. */
 void kn_change_sums_add(kn_change_sums *s, const double *r1, const double *r2, double w);
 
 typedef struct kn_change_distribution {
@@ -64,7 +67,7 @@ void kn_change_distribution_clear(kn_change_distribution *distribution); /* {0} 
  * KN_ERR_MEMORY. */
 kn_status kn_change_prepare(kn_ctx *ctx, kn_change_distribution *distribution);
 
-/* Degrees of freedom d0 + df_j of response j; may be infinite. */
+/* Degrees of freedom of the change of response j, prior included; may be infinite. */
 double kn_change_df(const kn_change_distribution *distribution, ptrdiff_t j);
 
 /* z (T) of a pair of visits with standardised residuals r1 and r2 (T); NaN where a visit has no

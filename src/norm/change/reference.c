@@ -39,7 +39,7 @@ ptrdiff_t kn_change_describe(const float *z, ptrdiff_t T, const kn_change_refere
 }
 
 /* Copy n floats to doubles. */
-static void to_doubles(const float *x, ptrdiff_t n, double *out)
+static void copy_to_doubles(const float *x, ptrdiff_t n, double *out)
 {
     for (ptrdiff_t j = 0; j < n; j++)
         out[j] = (double)x[j];
@@ -50,8 +50,8 @@ void kn_change_pair_z(const kn_change_distribution *distribution, const double *
 {
     ptrdiff_t T = distribution->T;
     double *a = work, *b = work + T, *out = work + 2 * T;
-    to_doubles(r1, T, a);
-    to_doubles(r2, T, b);
+    copy_to_doubles(r1, T, a);
+    copy_to_doubles(r2, T, b);
     kn_change_z(distribution, noise, a, b, out);
     for (ptrdiff_t j = 0; j < T; j++)
         z[j] = (float)out[j];
@@ -70,7 +70,7 @@ typedef struct job {
 } job;
 
 /* The standardised residuals (T) of one visit. */
-static const float *row_of(const kn_change_pairs *p, ptrdiff_t row)
+static const float *residuals_of_visit(const kn_change_pairs *p, ptrdiff_t row)
 {
     return p->R + row * p->T;
 }
@@ -90,40 +90,40 @@ static bool in_reference(const kn_change_pairs *p, ptrdiff_t i)
     return !p->excluded || !p->excluded[i];
 }
 
-/* Add (sign 1) or remove (sign -1) the k pairs from .. to - 1 of one participant, as far as they
+/* Add (sign 1) or remove (sign -1) the k pairs from .. end - 1 of one participant, as far as they
  * belong to the reference, with weight 1/k each. */
-static void add_participant(const job *w, ptrdiff_t from, ptrdiff_t to, double sign,
+static void add_participant(const job *w, ptrdiff_t from, ptrdiff_t end, double sign,
                             kn_change_sums *s)
 {
     const kn_change_pairs *p = w->p;
     double n = 0;
-    for (ptrdiff_t i = from; i < to; i++)
+    for (ptrdiff_t i = from; i < end; i++)
         n += in_reference(p, i);
-    for (ptrdiff_t i = from; i < to; i++) {
+    for (ptrdiff_t i = from; i < end; i++) {
         if (!in_reference(p, i))
             continue;
-        to_doubles(row_of(p, p->first[i]), p->T, w->work);
-        to_doubles(row_of(p, p->second[i]), p->T, w->work + p->T);
+        copy_to_doubles(residuals_of_visit(p, p->first[i]), p->T, w->work);
+        copy_to_doubles(residuals_of_visit(p, p->second[i]), p->T, w->work + p->T);
         kn_change_sums_add(s, w->work, w->work + p->T, sign / n);
     }
 }
 
-/* Score the pairs from .. to - 1 of one participant under a distribution fitted without them:
+/* Score the pairs from .. end - 1 of one participant under a distribution fitted without them:
  * statistics into w->value, z to the sink. all: sums of all pairs; s is overwritten. */
 static kn_status leave_out(kn_ctx *ctx, const job *w, const kn_change_sums *all, ptrdiff_t from,
-                           ptrdiff_t to, kn_change_sums *s)
+                           ptrdiff_t end, kn_change_sums *s)
 {
     const kn_change_pairs *p = w->p;
     kn_change_distribution distribution = {0};
     double value[KN_CHANGE_VALUES];
     kn_mat_set(s->of, all->of);
-    add_participant(w, from, to, -1, s);
+    add_participant(w, from, end, -1, s);
     kn_status status = kn_change_fit(ctx, s, w->noise, w->r->distribution.conditional,
                                      KN_CHANGE_MIN - 1, &distribution);
-    for (ptrdiff_t i = from; status == KN_OK && i < to; i++) {
+    for (ptrdiff_t i = from; status == KN_OK && i < end; i++) {
         float *z = w->z;
-        kn_change_pair_z(&distribution, w->noise, row_of(p, p->first[i]), row_of(p, p->second[i]),
-                         w->work, z);
+        kn_change_pair_z(&distribution, w->noise, residuals_of_visit(p, p->first[i]),
+                         residuals_of_visit(p, p->second[i]), w->work, z);
         for (ptrdiff_t j = 0; j < p->T; j++)
             if (!(w->r->distribution.q[j] > 0)) /* new participants have no z here either */
                 z[j] = NAN;
@@ -169,17 +169,17 @@ kn_status kn_change_reference_make(kn_ctx *ctx, const kn_change_pairs *p, const 
     r->pairs = 0;
     for (ptrdiff_t i = 0; i < p->n; i++)
         r->pairs += in_reference(p, i);
-    for (ptrdiff_t i = 0, to; i < p->n; i = to, r->participants++) {
-        to = find_end_of_participant(p, i);
-        add_participant(&w, i, to, 1, &all);
+    for (ptrdiff_t i = 0, end; i < p->n; i = end, r->participants++) {
+        end = find_end_of_participant(p, i);
+        add_participant(&w, i, end, 1, &all);
     }
     KN_TRY(kn_change_fit(ctx, &all, noise, r->participants >= KN_CHANGE_CONDITIONAL, KN_CHANGE_MIN,
                          &r->distribution));
-    for (ptrdiff_t i = 0, to; i < p->n; i = to) {
-        to = find_end_of_participant(p, i);
+    for (ptrdiff_t i = 0, end; i < p->n; i = end) {
+        end = find_end_of_participant(p, i);
         KN_TRY(kn_check_cancel(ctx));
-        KN_TRY(leave_out(ctx, &w, &all, i, to, &others));
-        kn_report_progress(ctx, "reference", to, p->n, NAN);
+        KN_TRY(leave_out(ctx, &w, &all, i, end, &others));
+        kn_report_progress(ctx, "reference", end, p->n, NAN);
     }
     KN_TRY(sort_values(ctx, &w));
 out:

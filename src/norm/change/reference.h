@@ -60,14 +60,16 @@ typedef struct kn_change_reference {
 /* Free the arrays; {0} is allowed. */
 void kn_change_reference_clear(kn_change_reference *r);
 
-/* Statistics of one pair. z: T floats, NaN where missing; work: T doubles; r: threshold and top
- * only. Returns the number of finite z. */
+/* Statistics of the change of one pair of visits from its z (T floats; NaN: missing): extreme z,
+ * mean, counts and mean square. work: T doubles; of r only threshold and top are used. Returns the
+ * number of finite z. */
 ptrdiff_t kn_change_describe(const float *z, ptrdiff_t T, const kn_change_reference *r,
                              double *work, double value[KN_CHANGE_VALUES]);
 
-/* Fit the reference; r->threshold and r->top must be set. noise: T, standardised. value
- * (pairs->n x KN_CHANGE_VALUES), and z to the sink (may be NULL), of each pair under the
- * distribution without its participant. One fit per participant, and O(pairs T) for the rest. */
+/* Fit the reference for change to pairs of visits of stable participants; r->threshold and r->top
+ * must be set. noise: T, standardised. Each pair is scored under a fit without its participant:
+ * value (n x KN_CHANGE_VALUES), and z to the sink (may be NULL). One fit per participant. Can be
+ * cancelled. */
 kn_status kn_change_reference_make(kn_ctx *ctx, const kn_change_pairs *pairs, const double *noise,
                                    kn_mat value, const kn_change_sink *sink,
                                    kn_change_reference *r);

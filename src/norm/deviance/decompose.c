@@ -28,7 +28,8 @@ typedef struct decomposing {
     int *failed;                     /* per part: -1 not finite, -2 all zero, > 0 not converged */
 } decomposing;
 
-/* A = zz' (n x n, lower triangle) of the training rows of a fold, picked from f->G. */
+/* A = zz' (n x n, lower triangle) of the n training participants of a fold, picked from that of all
+ * participants, f->G. */
 static void sample_products(const fitter *f, const fold_fit *pt, kn_mat A)
 {
     for (ptrdiff_t j = 0; j < pt->n; j++) {
@@ -40,8 +41,8 @@ static void sample_products(const fitter *f, const fold_fit *pt, kn_mat A)
     }
 }
 
-/* A = z'z (T x T, lower triangle) of the training rows of a fold: that of all rows less the
- * held-out ones. */
+/* A = z'z (T x T, lower triangle; z: reference z-scores) of the training participants of a fold:
+ * that of all less the held-out ones. */
 static void response_products(const decomposing *d, int worker, const fold_fit *pt, kn_mat A)
 {
     ptrdiff_t T = d->S.rows;
@@ -55,8 +56,8 @@ static void response_products(const decomposing *d, int worker, const fold_fit *
         kn_syrk(NULL, -1, KN_T, test_rows, 1, A);
 }
 
-/* C_k = Q_k s_k: scale the eigenvectors V (T x Kmax) by the roots of their eigenvalues, in
- * place. */
+/* Scale the eigenvectors V (T x Kmax) by the roots of their eigenvalues, in place: C_k = Q_k
+ * s_k. */
 static void scale_vectors(const fold_fit *pt, kn_mat V)
 {
     for (ptrdiff_t k = 0; k < V.cols; k++)
@@ -64,9 +65,9 @@ static void scale_vectors(const fold_fit *pt, kn_mat V)
             kn_col(V, k)[j] *= sqrt(pt->s2[k]);
 }
 
-/* Worker: solves the eigenproblems at .. end - 1 of this rank, each of one fold or of the whole
- * sample. Stores eigenvalues s2, the floor of psi and the vectors; d->failed says which did not
- * succeed. */
+/* Worker of kn_deviance_decompose(): solves the eigenproblems at .. end - 1 of this MPI rank, each
+ * of one fold or of the whole sample. Stores eigenvalues s2, the lower bound of psi and the
+ * vectors; d->failed says which did not succeed. */
 static void decompose_folds(void *self, int worker, ptrdiff_t at, ptrdiff_t end)
 {
     decomposing *d = self;
@@ -99,7 +100,8 @@ static void decompose_folds(void *self, int worker, ptrdiff_t at, ptrdiff_t end)
     }
 }
 
-/* Compute S = z'z (T x T) of all rows, and allocate space for the held-out rows of each worker. */
+/* For eigenproblems of size T: compute S = z'z (T x T) of all reference participants, and allocate
+ * space for the held-out rows of each worker. */
 static kn_status prepare_products(kn_ctx *ctx, int workers, decomposing *d)
 {
     kn_status status;
@@ -115,7 +117,8 @@ out:
     return status;
 }
 
-/* Broadcast the results of each fold from the rank that solved its problem. Collective. */
+/* Broadcast the eigenvalues and vectors of each fold from the MPI rank that solved its problem.
+ * Collective. */
 static kn_status broadcast_folds(kn_ctx *ctx, const decomposing *d)
 {
     kn_status status = KN_OK;

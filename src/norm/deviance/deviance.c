@@ -36,8 +36,8 @@ void kn_deviance_clear(kn_deviance *d)
     *d = (kn_deviance){0};
 }
 
-/* M += sign sum_j w_j w_j'/psi_j over the responses in `rows`, w_j the rows of W = Q diag(w); lower
- * triangle, K x K. work: as many rows as responses, K columns. */
+/* M += sign sum_j w_j w_j'/psi_j over the responses in `rows`, w_j the rows of W = Q diag(w) of the
+ * deviance d; lower triangle, K x K. work: as many rows as responses, K columns. */
 static void add_rows(kn_ctx *ctx, const kn_deviance *d, const ptrdiff_t *rows, double sign,
                      kn_mat work, kn_mat M)
 {
@@ -47,7 +47,7 @@ static void add_rows(kn_ctx *ctx, const kn_deviance *d, const ptrdiff_t *rows, d
     kn_syrk(ctx, sign, KN_T, work, 1, M);
 }
 
-/* M = I. */
+/* Set M to the identity matrix. */
 static void set_identity(kn_mat M)
 {
     kn_mat_zero(M);
@@ -172,8 +172,9 @@ static kn_status mark_missing(kn_ctx *ctx, scoring *s, ptrdiff_t i, ptrdiff_t j)
     return KN_OK;
 }
 
-/* Visitor, each block (rows x count): A += z Psi^-1 Q and q += sum z^2/psi; z is overwritten, and
- * missing values are marked and count as 0. */
+/* Block visitor, called for each block of responses (z: rows x count): A += z Psi^-1 Q and q += sum
+ * z^2/psi, the sums from which the deviances follow; z is overwritten, and missing values are
+ * marked and count as 0. */
 static kn_status add_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     scoring *s = self;
@@ -198,8 +199,9 @@ static kn_status add_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-/* s->L = Cholesky factor (K x K) of M restricted to the responses that participant i has. The
- * missing ones are subtracted, or the others summed if rounding would matter. */
+/* Cholesky factor of the K x K matrix M = I + W'Psi^-1 W over the responses that participant i has,
+ * into s->L. The missing responses are subtracted from M, or the others summed if rounding would
+ * matter. */
 static kn_status restricted_factor(kn_ctx *ctx, scoring *s, ptrdiff_t i)
 {
     const kn_deviance *d = s->d;
@@ -224,9 +226,9 @@ static kn_status restricted_factor(kn_ctx *ctx, scoring *s, ptrdiff_t i)
     return kn_chol(ctx, s->L, "deviance matrix M of a participant with missing values");
 }
 
-/* *dev = (q - |L^-1 a|^2) T/|J|, the deviance of participant i, J the responses it has; NaN if |J|
- * < T/2. *factored: the participant whose factor s->L holds, -1: none; those who lack the same
- * responses share it. */
+/* *dev = whole-map deviance of participant i, (q - |L^-1 a|^2) T/|J| over the responses J it has;
+ * NaN if |J| < T/2. *factored: participant whose factor s->L holds, -1: none; those who lack the
+ * same responses share it. */
 static kn_status finish_row(kn_ctx *ctx, scoring *s, ptrdiff_t i, ptrdiff_t *factored, double *dev)
 {
     const kn_deviance *d = s->d;
@@ -329,14 +331,14 @@ typedef struct maker {
     kn_mat z; /* rows x width */
 } maker;
 
-/* Visitor, start of the loop: allocates z (rows x width) of one block. */
+/* Block visitor, called before the first block: allocates z (rows x width) of one block. */
 static kn_status begin_blocks(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     maker *m = self;
     return kn_mat_new(ctx, plan->n, plan->width, &m->z);
 }
 
-/* Visitor, each block: fills z from the source. */
+/* Block visitor, called for each block: fills its z from the source of z maps. */
 static kn_status make_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     maker *m = self;
@@ -344,7 +346,7 @@ static kn_status make_block(kn_ctx *ctx, void *self, kn_block *b)
     return m->source->block(m->source->self, ctx, b->first, b->count, b->z);
 }
 
-/* The sizes and block numbering of the responses of a source. */
+/* Sizes (participants x responses) and block numbering of a source of z maps. */
 static kn_responses numbering_of(const kn_z_source *z)
 {
     return (kn_responses){.scaling = z->scaling, .N = z->rows, .T = z->cols};

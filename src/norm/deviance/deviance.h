@@ -33,12 +33,12 @@ typedef struct kn_z_source {
 /* A source for a matrix in memory; *z is borrowed and must outlive the source. */
 kn_z_source kn_z_from_mat(kn_mat *z);
 
-/* Run a block loop over the source: the visitor finds z in each block. Cancellation and errors end
- * it. Collective if the visitor's end is. */
+/* Run a block loop over a source of z maps: the visitor finds z of the block in each block.
+ * Cancellation and errors end it. Collective if the visitor's end is. */
 kn_status kn_z_visit(kn_ctx *ctx, const kn_z_source *z, kn_block_loop loop,
                      const kn_visitor *visitor);
 
-/* Number and width of the blocks of a loop over this source. */
+/* Number and width of the blocks of a loop over this source of z maps. */
 kn_block_loop_plan kn_z_plan(const kn_z_source *z);
 
 /* ---- deviance -------------------------------------------------------------------------------- */
@@ -69,28 +69,31 @@ typedef struct kn_deviance {
 /* Free all arrays; {0} is allowed. */
 void kn_deviance_clear(kn_deviance *d);
 
-/* Complete a deviance that was read from a file: T, K, n_ref, Q, lam, psi, ref are set, all
- * allocated by kn_alloc and owned. KN_ERR_SHAPE or KN_ERR_DATA for inconsistent sizes, psi <= 0
- * or an infinite ref. K^2 T flops. */
+/* Complete a whole-map deviance that was read from a file: T, K, n_ref, Q, lam, psi and ref are set
+ * and owned. KN_ERR_SHAPE or KN_ERR_DATA for inconsistent sizes, psi <= 0 or an infinite ref. K^2 T
+ * flops. */
 kn_status kn_deviance_prepare(kn_ctx *ctx, kn_deviance *d);
 
-/* A deviance with reference values only (`dev`, n values, copied), for kn_deviance_p(); no Q and
- * psi. */
+/* Make a deviance of reference values only (dev: n values, copied), which gives p-values but scores
+ * no maps. out is owned by the caller. KN_ERR_MEMORY. */
 kn_status kn_deviance_of_values(kn_ctx *ctx, const double *dev, ptrdiff_t n, kn_deviance *out);
 
-/* dev[i] of new participants. Where z is missing (not finite), Sigma is restricted to the finite
- * set J and dev scaled by T/|J|; NaN if |J| < T/2. KN_ERR_SHAPE if z has another number of
- * responses. One pass, 2 rows K T flops; K^2 per missing z. */
+/* dev[i] = whole-map deviance (squared Mahalanobis distance) of each of the maps of z. Over the
+ * responses J that a map has, scaled by T/|J|; NaN if |J| < T/2. KN_ERR_SHAPE if z has another
+ * number of responses. One pass, 2 rows K T flops; K^2 per missing z. */
 kn_status kn_deviance_score(kn_ctx *ctx, const kn_deviance *d, const kn_z_source *z, double *dev);
 
-/* p-value of a deviance: its rank among the reference values, (1 + #{ref >= dev})/(n + 1). NaN for
- * NaN. */
+/* p-value of a whole-map deviance: its rank among the reference values, (1 + #{ref >= dev})/(n +
+ * 1). NaN for NaN. */
 double kn_deviance_p(const kn_deviance *d, double dev);
 
 enum { KN_DEVIANCE_MAX = 1 << (KN_DEVIANCE_LADDER - 2) }; /* largest K of the ladder */
-/* Memory plan of what kn_deviance_prepare() keeps for at most K components. */
+
+/* Add to the memory plan r what kn_deviance_prepare() keeps for at most K components. */
 void kn_deviance_prepare_need(kn_mem_plan *r, ptrdiff_t K);
-/* Memory plan of scoring `rows` maps, temporary. */
+
+/* Add to the memory plan r what kn_deviance_score() allocates temporarily for `rows` maps of T
+ * responses. */
 void kn_deviance_score_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t T);
 
 #endif

@@ -84,8 +84,8 @@ out:
     return status;
 }
 
-/* Set the candidates for K: 0, 1, 2, 4, ... while below 0.8 N and `lowest`, the smallest training
- * size of a fold, and at most T. Kmax is the last. */
+/* Set the candidates for K, the number of components of the deviance: 0, 1, 2, 4, ... while below
+ * 0.8 N and `lowest`, the smallest training size of a fold, and at most T. Kmax is the last. */
 static void set_ladder(fitter *f, ptrdiff_t lowest)
 {
     for (int l = 0; l < KN_DEVIANCE_LADDER; l++) {
@@ -97,15 +97,16 @@ static void set_ladder(fitter *f, ptrdiff_t lowest)
     f->all_stages = f->n_stages;
 }
 
-/* True if the products are so large that they are taken in single precision. */
+/* True if the matrix products of a deviance fit are so large that they are taken in single
+ * precision. */
 static bool is_large(const fitter *f)
 {
     double N = (double)f->N;
     return N * (N + 2.0 * f->folds * (double)f->Kmax) * (double)f->T >= SINGLE_FROM;
 }
 
-/* Set the candidates for K: a given K alone, or all that the data allow. KN_ERR_ARGUMENT if K is
- * too large. */
+/* Set the candidates for K, the number of components of the deviance: a given K alone, or all that
+ * the data allow. KN_ERR_ARGUMENT if K is too large. */
 static kn_status lay_out_ladder(kn_ctx *ctx, fitter *f, ptrdiff_t K)
 {
     ptrdiff_t lowest = f->N; /* the smallest training size */
@@ -125,15 +126,16 @@ static kn_status lay_out_ladder(kn_ctx *ctx, fitter *f, ptrdiff_t K)
     return KN_OK;
 }
 
-/* Start the exact sum of zz' (N x N, lower triangle) anew, for entries of at most `bound`. */
+/* Start the exact sum of zz' (N x N, lower triangle) over responses anew, for entries of at most
+ * `bound`. */
 static kn_status new_sum(kn_ctx *ctx, fitter *f, double bound)
 {
     kn_sum_clear(&f->sum);
     return kn_sum_new_lower(ctx, f->N, bound, f->single ? 1 : 2, &f->sum);
 }
 
-/* Allocate sums and products of all folds and candidates for K, by the sizes in f. On error f is
- * partly filled; the caller frees it. */
+/* Allocate the sums and products of a deviance fit for all folds and candidates for K, by the sizes
+ * in f. On error f is partly filled; the caller frees it. */
 static kn_status alloc_fitter(kn_ctx *ctx, fitter *f)
 {
     kn_status status;
@@ -193,7 +195,7 @@ out:
 }
 
 /* A fitter with these sizes and without arrays, for the memory plan. */
-static fitter sizes_of(const kn_deviance_sizes *s)
+static fitter fitter_of_sizes(const kn_deviance_sizes *s)
 {
     fitter f = {.N = s->N,
                 .T = s->T,
@@ -207,14 +209,14 @@ static fitter sizes_of(const kn_deviance_sizes *s)
     return f;
 }
 
-/* Memory plan of the exact sum of zz'; nothing if z is stored instead (T < N). */
+/* Add to the memory plan r the exact sum of zz'; nothing if z is stored instead (T < N). */
 static void sum_need(kn_mem_plan *r, const fitter *f)
 {
     if (!f->by_responses)
         kn_sum_need(r, KN_NEED_SAMPLES, (kn_sum){f->N, f->N, true, {0}}, f->single ? 1 : 2);
 }
 
-/* Memory plan of z (N x T) if pass 1 stores it (T < N). */
+/* Add to the memory plan r z (N x T), if pass 1 stores it (T < N). */
 static void stored_need(kn_mem_plan *r, const fitter *f)
 {
     if (f->by_responses)
@@ -223,7 +225,7 @@ static void stored_need(kn_mem_plan *r, const fitter *f)
 
 void kn_deviance_fitter_need(kn_mem_plan *r, const kn_deviance_sizes *s)
 {
-    fitter f = sizes_of(s);
+    fitter f = fitter_of_sizes(s);
     ptrdiff_t limit = (s->N + s->folds - 1) / s->folds;
     kn_plan_alloc(r, KN_NEED_WORK, f.folds + 1, sizeof *f.fold_fits);
     for (int l = 0; l < f.n_stages; l++) {
@@ -241,13 +243,13 @@ void kn_deviance_fitter_need(kn_mem_plan *r, const kn_deviance_sizes *s)
 
 void kn_deviance_gram_need(kn_mem_plan *r, const kn_deviance_sizes *s)
 {
-    if (sizes_of(s).by_responses) /* else the sum of pass 1 becomes zz' */
+    if (fitter_of_sizes(s).by_responses) /* else the sum of pass 1 becomes zz' */
         kn_plan_alloc_d(r, KN_NEED_SAMPLES, s->N, s->N);
 }
 
 void kn_deviance_begin_pass2_need(kn_mem_plan *r, const kn_deviance_sizes *s)
 {
-    fitter f = sizes_of(s);
+    fitter f = fitter_of_sizes(s);
     kn_mem_plan given = {0};
     kn_mem_usage mark = r->now;
     kn_plan_alloc_d(r, KN_NEED_SAMPLES, f.N, f.N);
@@ -277,7 +279,7 @@ void kn_deviance_begin_pass2_need(kn_mem_plan *r, const kn_deviance_sizes *s)
 
 void kn_deviance_finish_need(kn_mem_plan *r, const kn_deviance_sizes *s)
 {
-    fitter f = sizes_of(s);
+    fitter f = fitter_of_sizes(s);
     kn_plan_alloc_d(r, KN_NEED_REFERENCE, f.T, f.Kmax / 2 + 1);
     kn_deviance_prepare_need(r, f.Kmax);
     kn_mem_usage mark = r->now;
@@ -287,7 +289,7 @@ void kn_deviance_finish_need(kn_mem_plan *r, const kn_deviance_sizes *s)
 
 void kn_deviance_kept_need(kn_mem_plan *r, const kn_deviance_sizes *s)
 {
-    fitter f = sizes_of(s);
+    fitter f = fitter_of_sizes(s);
     kn_plan_alloc_d(r, KN_NEED_REFERENCE, f.T, f.Kmax + 1);
     kn_deviance_prepare_need(r, f.Kmax);
 }
@@ -307,8 +309,8 @@ kn_status kn_deviance_first(kn_ctx *ctx, fitter *f, ptrdiff_t first, kn_mat z)
     return KN_OK;
 }
 
-/* Gather z (N x T) of the responses of all ranks, and G = zz' if the caller wants it.
- * KN_ERR_NUMERIC on overflow. Collective. */
+/* For T < N: gather z (N x T) of the responses of all MPI ranks, and make G = zz' if the caller
+ * wants it. KN_ERR_NUMERIC on overflow. Collective. */
 static kn_status gather_z(kn_ctx *ctx, fitter *f)
 {
     kn_status status;
@@ -331,7 +333,7 @@ out:
 /* Compute G = zz' from its exact sum over all ranks. If an entry exceeded the assumed bound,
  * *again is set and the sum restarted with the trace as bound; KN_ERR_NUMERIC the second time.
  * Collective. */
-static kn_status take_gram(kn_ctx *ctx, fitter *f, bool *again)
+static kn_status sum_gram(kn_ctx *ctx, fitter *f, bool *again)
 {
     kn_status status;
     double trace = 0;
@@ -355,7 +357,7 @@ out:
 kn_status kn_deviance_gram(kn_ctx *ctx, fitter *f, bool *again, kn_mat *zz)
 {
     *again = false;
-    kn_status status = f->by_responses ? gather_z(ctx, f) : take_gram(ctx, f, again);
+    kn_status status = f->by_responses ? gather_z(ctx, f) : sum_gram(ctx, f, again);
     if (status == KN_OK && !*again) {
         kn_sum_clear(&f->sum);
         kn_deviance_pass_gram_end(f);
@@ -381,9 +383,9 @@ kn_status kn_deviance_second(kn_ctx *ctx, fitter *f, ptrdiff_t first, kn_mat z)
     return kn_deviance_pass_gather(ctx, f, first, z);
 }
 
-/* Deviance and log density of a fold's held-out rows for K = ladder[l], into column l of dev and
- * density (N x stages). With Q = C s^-1: M = I + w s^-1 H s^-1 w, a = A s^-1 w. KN_ERR_NUMERIC if M
- * is not positive definite. */
+/* Deviance and log density of the held-out participants of a fold with K = ladder[l] components,
+ * into column l of dev and density (N x candidates). With Q = C s^-1: M = I + w s^-1 H s^-1 w, a =
+ * A s^-1 w. KN_ERR_NUMERIC if M is not positive definite. */
 static kn_status finish_stage(kn_ctx *ctx, const fitter *f, const fold_fit *pt, int l, kn_mat dev,
                               kn_mat density)
 {
@@ -458,8 +460,8 @@ static void fix_signs(kn_mat Q)
     }
 }
 
-/* Set lam, psi and Q of the covariance of all participants at the chosen d->K, from C (T x Kmax) in
- * f->Q, and prepare d for scoring. */
+/* Set lam, psi and Q of the covariance of all participants at the chosen number of components d->K,
+ * from C (T x Kmax) in f->Q, and prepare d for scoring. */
 static kn_status finish_fit(kn_ctx *ctx, fitter *f, kn_deviance *d)
 {
     kn_status status;
@@ -520,13 +522,15 @@ out:
     return status;
 }
 
-/* Visitor, each block: pass 1 of the fitter `self`. */
+/* Block visitor, called for each block of responses: pass 1 of the whole-map deviance fit
+ * `self`. */
 static kn_status first_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     return kn_deviance_first(ctx, self, b->first, b->z);
 }
 
-/* Visitor, each block: pass 2 of the fitter `self`. */
+/* Block visitor, called for each block of responses: pass 2 of the whole-map deviance fit
+ * `self`. */
 static kn_status second_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     return kn_deviance_second(ctx, self, b->first, b->z);

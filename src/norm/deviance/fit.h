@@ -52,25 +52,34 @@ typedef struct kn_deviance_shape {
     int stages;             /* of the ladder to try first; 0: by the data, except in tests */
     bool zz;                /* the caller wants zz' */
 } kn_deviance_shape;
-/* Create a fitter. KN_ERR_SHAPE or KN_ERR_ARGUMENT for fewer than 3 participants, 1 response or
- * 2 folds, an empty fold or a K that is too large. */
+
+/* Create a fitter of the whole-map deviance, fed block by block. KN_ERR_SHAPE or KN_ERR_ARGUMENT
+ * for fewer than 3 participants, 1 response or 2 folds, an empty fold or a K that is too large. */
 kn_status kn_deviance_fitter_new(kn_ctx *ctx, const kn_deviance_shape *shape,
                                  kn_deviance_fitter **out);
 
 /* Free a fitter; NULL is allowed. */
 void kn_deviance_fitter_free(kn_deviance_fitter *f);
-/* Add a block of responses first .. first + z.cols - 1 to pass 1; KN_ERR_DATA if z is not
- * finite. */
+
+/* Pass 1 of a whole-map deviance fit: add responses first .. first + z.cols - 1, z (N x count).
+ * KN_ERR_DATA names a z that is not finite. */
 kn_status kn_deviance_first(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z);
-/* After pass 1: sum zz' over ranks, see above for `again` and zz. KN_ERR_NUMERIC on overflow.
- * Collective. */
+
+/* After pass 1 of the fit: *zz = zz' (N x N, lower triangle, borrowed) summed over MPI ranks.
+ * *again: a value exceeded the assumed bound, so pass 1 must be repeated. KN_ERR_NUMERIC on
+ * overflow. Collective. */
 kn_status kn_deviance_gram(kn_ctx *ctx, kn_deviance_fitter *f, bool *again, kn_mat *zz);
-/* Solve the eigenproblems and allocate the sums of pass 2; zz is freed. Collective. */
+
+/* After pass 1 of the fit: solve the eigenproblems of all folds, and allocate the sums of pass 2;
+ * zz' is freed. KN_ERR_DATA if all z are 0, KN_ERR_NUMERIC without convergence. Collective. */
 kn_status kn_deviance_begin_pass2(kn_ctx *ctx, kn_deviance_fitter *f);
-/* Add a block of responses to pass 2. */
+
+/* Pass 2 of the fit: add responses first .. first + z.cols - 1, z (N x count). */
 kn_status kn_deviance_second(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z);
-/* Choose K, compute the reference deviances and the covariance of all participants; out is owned
- * by the caller. Sets `again` instead if pass 2 must be repeated. Collective. */
+
+/* After pass 2: choose the number of components K by held-out density, compute the reference
+ * deviances and the covariance of all participants. Sets *again instead if pass 2 must be repeated.
+ * out is owned by the caller. Collective. */
 kn_status kn_deviance_finish(kn_ctx *ctx, kn_deviance_fitter *f, bool *again, kn_deviance *out);
 
 /* Sizes for the memory plan. */
@@ -78,16 +87,23 @@ typedef struct kn_deviance_sizes {
     ptrdiff_t N, T;
     int folds, threads;
 } kn_deviance_sizes;
-/* Memory plan of a fitter until _gram. */
+
+/* Add to the memory plan r what a fitter of the whole-map deviance holds until
+ * kn_deviance_gram(). */
 void kn_deviance_fitter_need(kn_mem_plan *r, const kn_deviance_sizes *s);
-/* Memory plan of zz' after _gram, for a caller that goes no further. */
+
+/* Add to the memory plan r the N x N matrix zz' that kn_deviance_gram() makes, for a caller that
+ * stops there. */
 void kn_deviance_gram_need(kn_mem_plan *r, const kn_deviance_sizes *s);
-/* Memory plan of what _gram and _begin_pass2 free and allocate. */
+
+/* Add to the memory plan r what kn_deviance_gram() and kn_deviance_begin_pass2() free and
+ * allocate. */
 void kn_deviance_begin_pass2_need(kn_mem_plan *r, const kn_deviance_sizes *s);
 
-/* Memory plan of what kn_deviance_finish() adds; at most half of Q is copied, if K < Kmax. */
+/* Add to the memory plan r what kn_deviance_finish() allocates; at most half of Q is copied. */
 void kn_deviance_finish_need(kn_mem_plan *r, const kn_deviance_sizes *s);
-/* Memory plan of what a kn_deviance finally keeps, at most. */
+
+/* Add to the memory plan r what a fitted whole-map deviance keeps, at most. */
 void kn_deviance_kept_need(kn_mem_plan *r, const kn_deviance_sizes *s);
 
 #endif

@@ -93,17 +93,21 @@ ptrdiff_t kn_deviance_largest_fold(const kn_deviance_fitter *f);
  * kn_deviance_pass_free() frees them. */
 kn_status kn_deviance_pass_new(kn_ctx *ctx, kn_deviance_fitter *f);
 
-/* Memory plan of the buffers of both passes; `limit`: held-out rows of the largest fold. */
+/* Add to the memory plan r the buffers of both passes; `limit`: held-out rows of the largest
+ * fold. */
 void kn_deviance_pass_need(kn_mem_plan *r, const kn_deviance_fitter *f, ptrdiff_t limit);
 
-/* Memory plan of the buffer that kn_deviance_pass_gram_end() frees. */
+/* Add to the memory plan r the N x N buffer of pass 1, which kn_deviance_pass_gram_end() frees. */
 void kn_deviance_pass_gram_need(kn_mem_plan *r, const kn_deviance_fitter *f);
 
 /* Free the buffers of both passes; there may be none. */
 void kn_deviance_pass_free(kn_deviance_fitter *f);
-/* Pass 1: add responses first .. first + z.cols - 1 (z: N x count) to f->sum and f->ss. */
+
+/* Pass 1 of a deviance fit: add responses first .. first + z.cols - 1, z (N x count), to the exact
+ * sum of zz' and to the sums of squares of the responses. */
 void kn_deviance_pass_gram(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z);
-/* Free the buffer of pass 1. */
+
+/* Free the N x N buffer of pass 1. */
 void kn_deviance_pass_gram_end(kn_deviance_fitter *f);
 
 /* Store the eigenvectors V (n x Kmax, copied) of the training rows of a fold (number fold_fit;
@@ -112,7 +116,9 @@ void kn_deviance_pass_vectors(kn_deviance_fitter *f, int fold_fit, kn_mat V);
 
 /* Broadcast the eigenvectors, or C, of a fold from MPI rank `root`. Collective. */
 kn_status kn_deviance_pass_broadcast(kn_ctx *ctx, kn_deviance_fitter *f, int fold_fit, int root);
-/* Pass 2: add a block of responses to the sums of every fold, and set its rows of f->Q. */
+
+/* Pass 2 of a deviance fit: add responses first .. first + z.cols - 1, z (N x count), to the sums
+ * of every fold, and set their rows of f->Q (T x Kmax). Can be cancelled. */
 kn_status kn_deviance_pass_gather(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t first, kn_mat z);
 
 /* ---- decompose.c -----------------------------------------------------------------------------
@@ -126,12 +132,14 @@ kn_status kn_deviance_pass_gather(kn_ctx *ctx, kn_deviance_fitter *f, ptrdiff_t 
  * folds + 1 problems of size n < N, in parallel on threads and distributed over ranks: 4/3 n^3 +
  * 2 n^2 Kmax flops each (la/eig_leading.h); of size T, z_tr'z_tr = Q S^2 Q', where T < N. */
 
-/* Set s2 and floor of every part, and pass V on with kn_deviance_pass_vectors(). Directions
- * beyond the rank of z have s2 = 0 and V = 0. If the ladder may be shortened, the whole sample is
- * decomposed first, and its eigenvalues decide how far. KN_ERR_DATA if all z are zero;
- * KN_ERR_NUMERIC on overflow or if an eigenproblem does not converge. Collective. */
+/* Solve the eigenproblem of zz' of every fold's training rows and of the whole sample: eigenvalues
+ * s2, lower bound of psi, and vectors, passed on with kn_deviance_pass_vectors(). If the ladder of
+ * K may be shortened, the whole sample is decomposed first, and its eigenvalues decide how far.
+ * Directions beyond the rank of z are 0. KN_ERR_DATA if all z are 0; KN_ERR_NUMERIC on overflow or
+ * without convergence. Collective. */
 kn_status kn_deviance_decompose(kn_ctx *ctx, kn_deviance_fitter *f);
-/* Memory plan of the eigenproblems. */
+
+/* Add to the memory plan r what kn_deviance_decompose() allocates temporarily. */
 void kn_deviance_decompose_need(kn_mem_plan *r, const kn_deviance_fitter *f, int threads);
 
 /* ---- sums.c ----------------------------------------------------------------------------------
@@ -139,18 +147,20 @@ void kn_deviance_decompose_need(kn_mem_plan *r, const kn_deviance_fitter *f, int
  * Exact sums over responses that pass 2 of a deviance fit gathers (see passes.c). They do not
  * depend on the order of blocks or on which rank saw which block. */
 
-/* Allocate the sums, after pass 1 and the eigenproblems, which bound them. */
+/* Allocate the exact sums of pass 2, bounded by the results of pass 1. KN_ERR_MEMORY. */
 kn_status kn_gathered_new(kn_ctx *ctx, kn_deviance_fitter *f);
 void kn_gathered_clear(kn_deviance_fitter *f);
-/* Memory plan of the sums. */
+
+/* Add to the memory plan r the exact sums of pass 2. */
 void kn_gathered_need(kn_mem_plan *r, const kn_deviance_fitter *f);
 
-/* Index at which sum `what` of fold p and candidate l begins. A column there has as many entries as
- * the fold has rows in A and q, K in H, and Kmax in own. */
+/* Index of the first entry of one of the exact sums of pass 2 of a deviance fit (`what`), for fold
+ * p and candidate number l for K. Its columns have as many entries as the fold has rows in A and q,
+ * K in H, and Kmax in own. */
 ptrdiff_t kn_gathered_at(const kn_deviance_fitter *f, kn_gathered what, int p, int l);
 
-/* Reduce the sums over all ranks into the matrices of the folds, all-gather the rows of C, and free
- * the sums. Collective. */
+/* Sum the exact sums of pass 2 of a deviance fit over all MPI ranks into the matrices of the folds,
+ * all-gather the rows of C, and free the sums. Collective. */
 kn_status kn_gathered_reduce(kn_ctx *ctx, kn_deviance_fitter *f);
 
 #endif

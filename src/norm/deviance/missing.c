@@ -22,7 +22,7 @@ typedef struct imputation {
 
 /* Copy the responses from `first` on, at most f->width, of z (n x T floats, column-major) to
  * f->work, and return that view (n x count, borrowed). */
-static kn_mat block_of(const imputation *f, const float *z, ptrdiff_t first)
+static kn_mat read_block(const imputation *f, const float *z, ptrdiff_t first)
 {
     ptrdiff_t n = f->from->n, T = f->from->T;
     kn_mat b = kn_cols(f->work, 0, kn_min_size(T - first, f->width));
@@ -37,7 +37,7 @@ static void make_gram(kn_ctx *ctx, const imputation *f, kn_mat G)
 {
     kn_mat_zero(G);
     for (ptrdiff_t first = 0; first < f->from->T; first += f->width)
-        kn_syrk(ctx, 1, KN_N, block_of(f, f->z, first), 1, G);
+        kn_syrk(ctx, 1, KN_N, read_block(f, f->z, first), 1, G);
 }
 
 /* True if participant i has no z at response j. */
@@ -86,10 +86,10 @@ static kn_status decompose_rows(kn_ctx *ctx, const imputation *f, const bool *us
     }
     kn_mat_zero(V);
     for (ptrdiff_t k = 0; k < V.cols; k++) {
-        bool some = s2[k] > 1e-14 * (double)m * s2[0];
-        for (ptrdiff_t i = 0; some && i < m; i++)
+        bool positive = s2[k] > 1e-14 * (double)m * s2[0];
+        for (ptrdiff_t i = 0; positive && i < m; i++)
             kn_col(V, k)[row[i]] = kn_at(own, i, k);
-        s2[k] = some ? s2[k] : 0;
+        s2[k] = positive ? s2[k] : 0;
     }
 out:
     kn_eig_leading_clear(&w);
@@ -126,14 +126,15 @@ static void set_psi(const imputation *f, const bool *use, ptrdiff_t first, kn_ma
                  PSI_FLOOR * trace / (rows * (double)f->from->T));
 }
 
-/* Set Q, lam and psi of the rows in `use` by the T x T problem z'z = Q S^2 Q'; for T < n.
- * KN_ERR_NUMERIC if it does not converge. */
+/* Estimate directions Q, their variances lam and the residual variances psi from the imputed z of
+ * the rows in `use`, by the T x T problem z'z = Q S^2 Q'; for T < n. KN_ERR_NUMERIC if it does not
+ * converge. */
 static kn_status directions_by_responses(kn_ctx *ctx, const imputation *f, const bool *use,
                                          directions *d)
 {
     kn_status status;
     kn_eig_leading_work w = {0};
-    kn_mat Z = {0}, fitted = {0}, z = block_of(f, f->z, 0);
+    kn_mat Z = {0}, fitted = {0}, z = read_block(f, f->z, 0);
     ptrdiff_t n = f->from->n, T = f->from->T, K = d->Q.cols;
     double rows = 0, trace = 0;
     KN_TRY(kn_eig_leading_new(ctx, T, K, &w));
@@ -170,8 +171,9 @@ out:
     return status;
 }
 
-/* Set Q, lam and psi of the rows in `use` by the n x n problem zz' = V S^2 V' in f->G, Q = z'V
- * S^-1, one block of responses at a time. */
+/* Estimate directions Q, their variances lam and the residual variances psi from the imputed z of
+ * the rows in `use`, by the n x n problem zz' = V S^2 V' in f->G, Q = z'V S^-1, one block of
+ * responses at a time. */
 static kn_status directions_by_samples(kn_ctx *ctx, const imputation *f, const bool *use,
                                        directions *d)
 {
@@ -188,14 +190,14 @@ static kn_status directions_by_samples(kn_ctx *ctx, const imputation *f, const b
     if (K > 0)
         KN_TRY(decompose_rows(ctx, f, use, V, d->lam));
     for (ptrdiff_t first = 0; first < T; first += f->width) {
-        kn_mat z = block_of(f, f->z, first), Q = kn_sub(d->Q, first, 0, z.cols, K);
-        kn_mat of = kn_cols(fitted, 0, z.cols);
-        kn_mat_zero(of);
+        kn_mat z = read_block(f, f->z, first), Q = kn_sub(d->Q, first, 0, z.cols, K);
+        kn_mat fitted_block = kn_cols(fitted, 0, z.cols);
+        kn_mat_zero(fitted_block);
         if (K > 0) { /* Q = z'V/s, and for the rows in `use` zQQ' = V V'z */
             kn_gemm(ctx, 1, KN_T, z, KN_N, V, 0, Q);
-            kn_gemm(ctx, 1, KN_N, V, KN_T, Q, 0, of);
+            kn_gemm(ctx, 1, KN_N, V, KN_T, Q, 0, fitted_block);
         }
-        set_psi(f, use, first, z, of, trace, d);
+        set_psi(f, use, first, z, fitted_block, trace, d);
         for (ptrdiff_t k = 0; k < K; k++)
             for (ptrdiff_t j = 0; j < z.cols; j++)
                 kn_col(Q, k)[j] /= d->lam[k] > 0 ? sqrt(d->lam[k]) : 1;
@@ -343,8 +345,8 @@ typedef struct some_rows {
     const ptrdiff_t *row; /* rows to take; NULL: all */
 } some_rows;
 
-/* Block function of a z source: z (rows x count) of the responses from `first` on, only the rows
- * that `self` lists, in double precision. */
+/* Block function of a source of z maps: z (rows x count) of the responses from `first` on, only the
+ * rows that `self` lists, in double precision. */
 static kn_status rows_block(void *self, kn_ctx *ctx, ptrdiff_t first, ptrdiff_t count, kn_mat z)
 {
     const some_rows *s = self;
@@ -364,8 +366,8 @@ static kn_deviance move_directions(directions *d, ptrdiff_t T, ptrdiff_t K)
     return out;
 }
 
-/* ref (n) of the participants of fold k: their deviances under the covariance of the other folds,
- * which are imputed by themselves. use (n) is overwritten. */
+/* ref (n) of the participants of fold k: their whole-map deviances under the covariance of the
+ * other folds, which are imputed by themselves. use (n) is overwritten. */
 static kn_status score_fold(kn_ctx *ctx, imputation *f, int k, ptrdiff_t K, bool *use, double *ref)
 {
     kn_status status;
@@ -398,8 +400,8 @@ out:
     return status;
 }
 
-/* Choose K on the imputed maps, as for complete ones; the result also has the held-out density of
- * each candidate. */
+/* Choose the number of components K of the deviance on the imputed maps, as for complete ones; the
+ * result also has the held-out density of each candidate. */
 static kn_status choose_k(kn_ctx *ctx, const imputation *f, kn_deviance *chosen)
 {
     some_rows rows = {f, f->z, NULL};
@@ -452,22 +454,21 @@ kn_status kn_deviance_fit_missing(kn_ctx *ctx, const kn_deviance_missing_cells *
 {
     kn_status status;
     imputation f = {.from = from, .by_responses = kn_by_responses(from->side, from->n, from->T)};
-    void *memory = NULL;
+    bool *use = NULL;
     *out = (kn_deviance){0};
     KN_TRY(kn_alloc_f(ctx, from->n * from->T, &f.z));
     f.width = f.by_responses ? from->T : kn_block_loop_width(0, from->T);
     if (!f.by_responses)
         KN_TRY(kn_mat_new(ctx, from->n, from->n, &f.G));
     KN_TRY(kn_mat_new(ctx, from->n, f.width, &f.work));
-    KN_TRY(kn_alloc(ctx, from->n, sizeof(bool), &memory));
-    bool *use = memory;
+    KN_TRY(kn_alloc_bool(ctx, from->n, &use));
     for (ptrdiff_t i = 0; i < from->n; i++)
         use[i] = true;
     KN_TRY(fit_with_folds(ctx, &f, use, gram, out));
 out:
     if (status != KN_OK)
         kn_deviance_clear(out);
-    kn_free(memory);
+    kn_free(use);
     kn_mat_clear(&f.G);
     kn_mat_clear(&f.work);
     kn_free(f.z);

@@ -27,9 +27,9 @@ typedef struct kn_deviance_missing_cells {
     kn_product_side side;
 } kn_deviance_missing_cells;
 
-/* Fit to all T responses: a fit with missing cells runs on root alone. gram (may be NULL): zz'
- * of the completed z, n x n, lower triangle, owned by the caller, as is out. KN_ERR_NUMERIC if
- * an eigenproblem does not converge. Collective, like kn_deviance_fit(), which chooses K. */
+/* Fit the whole-map deviance to maps with missing cells, which are imputed; on root alone. gram
+ * (may be NULL): zz' of the imputed z, n x n, lower triangle, owned by the caller, as is out.
+ * KN_ERR_NUMERIC if an eigenproblem does not converge. Collective. */
 kn_status kn_deviance_fit_missing(kn_ctx *ctx, const kn_deviance_missing_cells *from, kn_mat *gram,
                                   kn_deviance *out);
 

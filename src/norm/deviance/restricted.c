@@ -40,22 +40,22 @@ static kn_status multiply_rows(kn_ctx *ctx, const kn_restricted_deviance *w, con
                                kn_mat block, kn_mat G)
 {
     kn_status status;
-    kn_mat some = {0};
-    KN_TRY(kn_mat_new(ctx, G.rows, block.cols, &some));
+    kn_mat learned = {0};
+    KN_TRY(kn_mat_new(ctx, G.rows, block.cols, &learned));
     for (ptrdiff_t first = 0; first < w->of.T; first += WIDTH) {
         kn_mat b = kn_cols(block, 0, kn_min_size(WIDTH, w->of.T - first));
         KN_TRY(kn_check_cancel(ctx));
         read_block(w, first, b);
-        kn_mat_rows(b, row, kn_cols(some, 0, b.cols));
-        kn_syrk(ctx, 1, KN_N, kn_cols(some, 0, b.cols), first > 0, G);
+        kn_mat_rows(b, row, kn_cols(learned, 0, b.cols));
+        kn_syrk(ctx, 1, KN_N, kn_cols(learned, 0, b.cols), first > 0, G);
     }
 out:
-    kn_mat_clear(&some);
+    kn_mat_clear(&learned);
     return status;
 }
 
 /* Set w->V[f] = V diag(s)^-1/2 of the K leading eigenpairs of zz' over the rows outside fold f, so
- * that z'V_f is orthonormal; lam (K) = s/rows. G, row: from multiply_rows(). KN_ERR_NUMERIC without
+ * that z'V_f is orthonormal; lam (K) = s/rows. G = zz' of the rows `row`. KN_ERR_NUMERIC without
  * convergence. */
 static kn_status decompose_fold(kn_ctx *ctx, kn_restricted_deviance *w, int f, kn_mat G,
                                 const ptrdiff_t *row, kn_eig_leading_work *work, double *lam)
@@ -87,8 +87,8 @@ out:
     return status;
 }
 
-/* For the responses of a block (n x count) and fold f: set psi, at least `floor`, and subtract
- * sum_j Q_jk^2 psi_j from w_k^2. Q: count x K. */
+/* For the responses of a block (n x count) and the covariance without fold f: set the residual
+ * variances psi, at least `floor`, and subtract sum_j Q_jk^2 psi_j from w_k^2. Q: count x K. */
 static void add_residuals(kn_restricted_deviance *w, int f, ptrdiff_t first, kn_mat block, kn_mat Q,
                           const double *lam, double floor)
 {
@@ -110,8 +110,9 @@ static void add_residuals(kn_restricted_deviance *w, int f, ptrdiff_t first, kn_
     }
 }
 
-/* Set psi (T x folds) and w (K x folds) of all folds, one block at a time; lam: K x folds. block
- * and Q are work. Can be cancelled. */
+/* Set residual variances psi (T x folds) and component weights w (K x folds) of the covariance
+ * without each fold, one block at a time; lam: K x folds. block and Q are work. Can be
+ * cancelled. */
 static kn_status estimate_variances(kn_ctx *ctx, kn_restricted_deviance *w, kn_mat block, kn_mat Q,
                                     kn_mat lam, double floor)
 {
@@ -180,15 +181,14 @@ static void learning_clear(learning *l)
 
 /* Allocate the work of kn_restricted_deviance_new() and the arrays of w, and choose the rows to
  * learn from. On failure the caller clears both. */
-static kn_status learning_new(kn_ctx *ctx, kn_restricted_deviance *w, learning *l)
+static kn_status new_learning(kn_ctx *ctx, kn_restricted_deviance *w, learning *l)
 {
     kn_status status;
     void *memory;
     ptrdiff_t width = kn_min_size(WIDTH, w->of.T);
     *l = (learning){.m = kn_min_size(w->of.n, KN_RESTRICTED_LEARN)};
     KN_TRY(kn_alloc_i(ctx, l->m, &l->row));
-    KN_TRY(kn_alloc(ctx, w->of.n, sizeof(bool), &memory));
-    w->learn = memory;
+    KN_TRY(kn_alloc_bool(ctx, w->of.n, &w->learn));
     choose_rows(w, l->m, l->row);
     w->of.K = limit_components(w, l->m);
     KN_TRY(kn_alloc(ctx, w->of.folds, sizeof(kn_mat), &memory));
@@ -207,20 +207,20 @@ out:
     return status;
 }
 
-kn_status kn_restricted_deviance_new(kn_ctx *ctx, const kn_restricted_source *of,
+kn_status kn_restricted_deviance_new(kn_ctx *ctx, const kn_restricted_source *source,
                                      kn_restricted_deviance *out)
 {
     kn_status status;
     learning l;
     double trace = 0;
-    *out = (kn_restricted_deviance){.of = *of};
-    KN_TRY(learning_new(ctx, out, &l));
+    *out = (kn_restricted_deviance){.of = *source};
+    KN_TRY(new_learning(ctx, out, &l));
     KN_TRY(multiply_rows(ctx, out, l.row, l.block, l.G));
     for (ptrdiff_t i = 0; i < l.m; i++)
         trace += kn_at(l.G, i, i);
-    for (int f = 0; f < of->folds; f++)
+    for (int f = 0; f < source->folds; f++)
         KN_TRY(decompose_fold(ctx, out, f, l.G, l.row, &l.work, kn_col(l.lam, f)));
-    double floor = FLOOR * trace / ((double)l.m * (double)of->T);
+    double floor = FLOOR * trace / ((double)l.m * (double)source->T);
     KN_TRY(estimate_variances(ctx, out, l.block, l.Q, l.lam, floor));
     learning_clear(&l);
     KN_TRY(kn_restricted_deviance_ratio(ctx, out, NULL, out->all));
@@ -256,7 +256,7 @@ static void sums_clear(sums *s, int folds)
 
 /* Allocate the sums of kn_restricted_deviance_ratio(), with M = I. On failure the caller clears
  * s. */
-static kn_status sums_new(kn_ctx *ctx, const kn_restricted_deviance *w, sums *s)
+static kn_status new_sums(kn_ctx *ctx, const kn_restricted_deviance *w, sums *s)
 {
     kn_status status;
     void *memory;
@@ -282,7 +282,7 @@ out:
 }
 
 /* Write the indices of the participants of fold f to s->row, and return their number. */
-static ptrdiff_t rows_of(const kn_restricted_deviance *w, int f, sums *s)
+static ptrdiff_t list_fold_rows(const kn_restricted_deviance *w, int f, sums *s)
 {
     ptrdiff_t m = 0;
     for (ptrdiff_t i = 0; i < w->of.n; i++)
@@ -291,12 +291,13 @@ static ptrdiff_t rows_of(const kn_restricted_deviance *w, int f, sums *s)
     return m;
 }
 
-/* Add a block of responses, from `first` on, to the sums of fold f: A, M, q and counts. b (n x
- * count): z of all rows; missing (T; NULL: none): responses that are left out. */
+/* Add a block of responses, from `first` on, to the sums A, M, q and counts from which the
+ * deviances of fold f follow. b (n x count): z of all rows; missing (T; NULL: none): responses that
+ * are left out. */
 static void add_fold(kn_ctx *ctx, const kn_restricted_deviance *w, sums *s, int f, ptrdiff_t first,
                      kn_mat b, const bool *missing)
 {
-    ptrdiff_t m = rows_of(w, f, s);
+    ptrdiff_t m = list_fold_rows(w, f, s);
     kn_mat Q = kn_sub(s->Q, 0, 0, b.cols, w->of.K), own = kn_sub(s->own, 0, 0, m, b.cols);
     kn_mat product = kn_sub(s->product, 0, 0, m, w->of.K);
     if (w->of.K > 0)
@@ -322,13 +323,13 @@ static void add_fold(kn_ctx *ctx, const kn_restricted_deviance *w, sums *s, int 
             kn_col(s->A, p)[s->row[k]] += kn_at(product, k, p);
 }
 
-/* dev_i = (q_i - a_i M^-1 a_i')/count_i for the participants of fold f; NaN if they have fewer than
- * half of the J responses. KN_ERR_NUMERIC if M is not positive definite. */
+/* dev_i = deviance per response, (q_i - a_i M^-1 a_i')/count_i, of the participants of fold f; NaN
+ * if they have fewer than half of the J responses. KN_ERR_NUMERIC if M is not positive definite. */
 static kn_status finish_fold(kn_ctx *ctx, const kn_restricted_deviance *w, sums *s, int f,
                              ptrdiff_t J, double *dev)
 {
     kn_status status = KN_OK;
-    ptrdiff_t m = rows_of(w, f, s);
+    ptrdiff_t m = list_fold_rows(w, f, s);
     kn_mat a = kn_sub(s->product, 0, 0, m, w->of.K);
     kn_mat_rows(s->A, s->row, a);
     if (w->of.K > 0) {
@@ -351,7 +352,7 @@ kn_status kn_restricted_deviance_ratio(kn_ctx *ctx, const kn_restricted_deviance
     kn_status status;
     sums s;
     ptrdiff_t J = 0;
-    KN_TRY(sums_new(ctx, w, &s));
+    KN_TRY(new_sums(ctx, w, &s));
     for (ptrdiff_t j = 0; j < w->of.T; j++)
         J += !(missing && missing[j]);
     for (ptrdiff_t first = 0; first < w->of.T; first += WIDTH) {

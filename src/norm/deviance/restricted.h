@@ -35,23 +35,23 @@ typedef struct kn_restricted_deviance {
     double *all;             /* n: d_i(T_i)/|T_i| */
 } kn_restricted_deviance;
 
-/* Estimate the covariances without each fold. O(m^2 T + folds m^3 + 2 folds n K T), m = min(n,
- * KN_RESTRICTED_LEARN). The caller clears *out, after a failure too. KN_ERR_NUMERIC if an
- * eigenproblem fails. */
-kn_status kn_restricted_deviance_new(kn_ctx *ctx, const kn_restricted_source *of,
+/* Prepare deviances over any set of responses: estimate the covariance of z without each fold, from
+ * at most KN_RESTRICTED_LEARN rows. O(m^2 T + folds m^3 + 2 folds n K T), m rows. The caller clears
+ * *out, after a failure too. KN_ERR_NUMERIC if an eigenproblem fails. */
+kn_status kn_restricted_deviance_new(kn_ctx *ctx, const kn_restricted_source *source,
                                      kn_restricted_deviance *out);
 
 /* Free the arrays of w, not its source; {0} is allowed. */
 void kn_restricted_deviance_clear(kn_restricted_deviance *w);
 
-/* ratio (n): d_i(J)/|J| over d_i(T_i)/|T_i| for the set J of responses with !missing[j]; NaN if a
- * participant has fewer than half of them. missing = NULL: d_i(T_i)/|T_i| itself. 2 (folds + 1) n K
- * T flops. */
+/* ratio (n): deviance per response of each reference participant over the responses with
+ * !missing[j], divided by that over all of its responses; NaN if it has fewer than half of them.
+ * missing NULL: the deviance per response itself. 2 (folds + 1) n K T flops. */
 kn_status kn_restricted_deviance_ratio(kn_ctx *ctx, const kn_restricted_deviance *w,
                                        const bool *missing, double *ratio);
 
-/* Memory plan of kn_restricted_deviance_new for at most K components, with the work space of
- * both functions (temporary). */
+/* Add to the memory plan r what kn_restricted_deviance_new() keeps for at most K components, with
+ * the temporary work of it and of kn_restricted_deviance_ratio(). */
 void kn_restricted_deviance_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t T, ptrdiff_t K);
 
 #endif

@@ -27,7 +27,8 @@ ptrdiff_t kn_gathered_at(const kn_deviance_fitter *f, kn_gathered what, int p, i
     }
 }
 
-/* Number of doubles of one kind of sum over all folds and candidates for K. */
+/* Number of doubles of one kind of sum of pass 2 of a deviance fit, over all folds and candidates
+ * for K. */
 static ptrdiff_t gathered_size(const fitter *f, kn_gathered what)
 {
     ptrdiff_t K = 0, K2 = 0, L = f->n_stages;
@@ -85,11 +86,11 @@ out:
     return status;
 }
 
-/* Write the values of the exact sums from index `at` on into `to`, column by column. */
-static void take_columns(const kn_exact_sum *from, ptrdiff_t at, kn_mat to)
+/* Write the values of the exact sums from index `at` on into `out`, column by column. */
+static void read_sums(const kn_exact_sum *from, ptrdiff_t at, kn_mat out)
 {
-    for (ptrdiff_t j = 0; j < to.cols; j++)
-        kn_exact_sum_value(from, at + j * to.rows, to.rows, kn_col(to, j));
+    for (ptrdiff_t j = 0; j < out.cols; j++)
+        kn_exact_sum_value(from, at + j * out.rows, out.rows, kn_col(out, j));
 }
 
 kn_status kn_gathered_reduce(kn_ctx *ctx, fitter *f)
@@ -102,15 +103,15 @@ kn_status kn_gathered_reduce(kn_ctx *ctx, fitter *f)
     for (int p = 0; p < f->folds; p++) {
         fold_fit *pt = &f->fold_fits[p];
         for (int l = 0; l < f->n_stages; l++) {
-            take_columns(&from[KN_GATHER_H], kn_gathered_at(f, KN_GATHER_H, p, l), pt->H[l]);
-            take_columns(&from[KN_GATHER_A], kn_gathered_at(f, KN_GATHER_A, p, l), pt->A[l]);
+            read_sums(&from[KN_GATHER_H], kn_gathered_at(f, KN_GATHER_H, p, l), pt->H[l]);
+            read_sums(&from[KN_GATHER_A], kn_gathered_at(f, KN_GATHER_A, p, l), pt->A[l]);
             kn_exact_sum_value(&from[KN_GATHER_LOG], kn_gathered_at(f, KN_GATHER_LOG, p, l), 1,
                                &pt->log_psi[l]);
         }
-        take_columns(&from[KN_GATHER_OWN], kn_gathered_at(f, KN_GATHER_OWN, p, 0),
-                     kn_sub(pt->own, 0, 0, f->Kmax, f->n_stages));
-        take_columns(&from[KN_GATHER_Q], kn_gathered_at(f, KN_GATHER_Q, p, 0),
-                     kn_cols(pt->q, 0, f->n_stages));
+        read_sums(&from[KN_GATHER_OWN], kn_gathered_at(f, KN_GATHER_OWN, p, 0),
+                  kn_sub(pt->own, 0, 0, f->Kmax, f->n_stages));
+        read_sums(&from[KN_GATHER_Q], kn_gathered_at(f, KN_GATHER_Q, p, 0),
+                  kn_cols(pt->q, 0, f->n_stages));
     }
     kn_gathered_clear(f);
 out:

@@ -80,23 +80,14 @@ void kn_exceedance_drop_zeros(kn_exceedance *e, ptrdiff_t *kept)
     e->T = k;
 }
 
-/* Number of participants in both of two bit sets of `words` words. */
-static ptrdiff_t count_common(const uint64_t *a, const uint64_t *b, ptrdiff_t words)
-{
-    ptrdiff_t n = 0;
-    for (ptrdiff_t w = 0; w < words; w++)
-        n += __builtin_popcountll(a[w] & b[w]);
-    return n;
-}
-
 void kn_exceedance_group(const kn_exceedance *e, const uint64_t *group,
                          kn_exceedance_proportions out)
 {
     for (ptrdiff_t j = 0; j < e->T; j++) {
-        ptrdiff_t at = j * e->words, n = count_common(e->observed + at, group, e->words);
+        ptrdiff_t at = j * e->words, n = kn_set_common(e->observed + at, group, e->words);
         out.n[j] = (double)n;
         for (int s = 0; s < KN_SIGNS; s++) {
-            ptrdiff_t beyond = count_common(e->beyond[s] + at, group, e->words);
+            ptrdiff_t beyond = kn_set_common(e->beyond[s] + at, group, e->words);
             out.proportion[s][j] = n > 0 ? (double)beyond / (double)n : NAN;
         }
     }

@@ -43,6 +43,15 @@ static inline void kn_set_add(uint64_t *set, ptrdiff_t i)
     set[i / 64] |= UINT64_C(1) << (i % 64);
 }
 
+/* Number of participants in both of two bit sets of `words` words. */
+static inline ptrdiff_t kn_set_common(const uint64_t *a, const uint64_t *b, ptrdiff_t words)
+{
+    ptrdiff_t n = 0;
+    for (ptrdiff_t w = 0; w < words; w++)
+        n += __builtin_popcountll(a[w] & b[w]);
+    return n;
+}
+
 /* Result of kn_exceedance_group(), T doubles each, allocated by the caller. */
 typedef struct kn_exceedance_proportions {
     double *n, *proportion[KN_SIGNS];

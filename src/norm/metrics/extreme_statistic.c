@@ -238,14 +238,14 @@ typedef struct parcel {
 static void pack_candidates(const kn_extreme_stream *s, const parcel *p)
 {
     for (ptrdiff_t i = 0; i < p->n; i++) {
-        double *to = p->values + i * (s->k + 1), *best = kn_col(s->best, p->first + i);
+        double *packed = p->values + i * (s->k + 1), *best = kn_col(s->best, p->first + i);
         ptrdiff_t n_candidates = s->n_candidates[p->first + i];
         if (n_candidates > s->k)
             kn_select_largest(best, n_candidates, s->k);
         n_candidates = n_candidates < s->k ? n_candidates : s->k;
-        to[0] = (double)n_candidates;
+        packed[0] = (double)n_candidates;
         for (ptrdiff_t l = 0; l < n_candidates; l++)
-            to[1 + l] = best[l];
+            packed[1 + l] = best[l];
     }
 }
 
@@ -284,8 +284,8 @@ out:
 static ptrdiff_t participants_per_message(ptrdiff_t rows, ptrdiff_t k)
 {
     enum { NUMBERS = 1 << 20 };
-    ptrdiff_t some = NUMBERS / (k + 1) + 1;
-    return some < rows ? some : rows;
+    ptrdiff_t count = NUMBERS / (k + 1) + 1;
+    return count < rows ? count : rows;
 }
 
 void kn_extreme_join_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t T, double fraction)
@@ -301,19 +301,19 @@ kn_status kn_extreme_stream_join(kn_ctx *ctx, kn_extreme_stream *s)
 {
     kn_status status = KN_OK;
     double *work = NULL, *finite = NULL;
-    ptrdiff_t some = participants_per_message(s->rows, s->k);
+    ptrdiff_t per_message = participants_per_message(s->rows, s->k);
     if (kn_ctx_comm(ctx)->size == 1)
         return KN_OK;
-    KN_TRY(kn_alloc_d(ctx, 2 * some * (s->k + 1), &work));
+    KN_TRY(kn_alloc_d(ctx, 2 * per_message * (s->k + 1), &work));
     KN_TRY(kn_alloc_d(ctx, s->rows, &finite));
     for (ptrdiff_t i = 0; i < s->rows; i++)
         finite[i] = (double)s->finite[i];
     KN_TRY(kn_comm_sum(ctx, finite, s->rows)); /* whole numbers */
     for (ptrdiff_t i = 0; i < s->rows; i++)
         s->finite[i] = (ptrdiff_t)finite[i];
-    for (ptrdiff_t i = 0; i < s->rows; i += some) {
-        ptrdiff_t n = s->rows - i < some ? s->rows - i : some;
-        KN_TRY(combine_ranks(ctx, s, (parcel){i, n, work}, work + some * (s->k + 1)));
+    for (ptrdiff_t i = 0; i < s->rows; i += per_message) {
+        ptrdiff_t n = s->rows - i < per_message ? s->rows - i : per_message;
+        KN_TRY(combine_ranks(ctx, s, (parcel){i, n, work}, work + per_message * (s->k + 1)));
     }
 out:
     kn_free(finite);

@@ -12,12 +12,13 @@
 
 #define KN_TOP_FRACTION 0.05
 
-/* k: the number of largest |z| in the trimmed mean, fraction T rounded, at least 1 and at most
- * T. */
+/* Number of values in the extreme-value statistic of T values: fraction T rounded, at least 1 and
+ * at most T. */
 ptrdiff_t kn_extreme_count(ptrdiff_t T, double fraction);
 
-/* m of one participant: T values of z, `stride` elements apart; not finite: missing. work: T
- * doubles. O(T), by selection. NaN if every z is missing. */
+/* Extreme-value statistic of one map: the trimmed mean of its largest |z|. z: T values, `stride`
+ * elements apart; not finite: missing. work: T doubles, overwritten. O(T), by selection. NaN if
+ * every z is missing. */
 double kn_extreme(const double *z, ptrdiff_t stride, ptrdiff_t T, double fraction, double *work);
 
 /* kn_extreme() for z in single precision. */
@@ -26,7 +27,7 @@ double kn_extreme_f(const float *z, ptrdiff_t stride, ptrdiff_t T, double fracti
 /* Trimmed mean of the k largest of n finite z with their signs. z is reordered; NaN if n = 0. */
 double kn_extreme_signed(double *z, ptrdiff_t n, double fraction);
 
-/* m of each of `rows` participants from their maps (rows x T floats, row-major). Rows run in
+/* Extreme-value statistic m[i] of each of `rows` maps (z: rows x T floats, row-major). Maps run in
  * parallel, with T doubles of work per thread. KN_ERR_MEMORY. */
 kn_status kn_extreme_rows(kn_ctx *ctx, const float *z, ptrdiff_t rows, ptrdiff_t T, double fraction,
                           double *m);
@@ -44,29 +45,32 @@ typedef struct kn_extreme_stream {
     double *bar;             /* rows: smaller values cannot be among the k largest */
 } kn_extreme_stream;
 
-/* Start an empty stream for maps of `rows` participants and T responses. KN_ERR_ARGUMENT if
- * fraction is not in (0, 1]. Release it with kn_extreme_stream_clear(). */
+/* Start an empty stream for the extreme-value statistic of `rows` participants over T responses.
+ * KN_ERR_ARGUMENT if fraction is not in (0, 1]. Release it with kn_extreme_stream_clear(). */
 kn_status kn_extreme_stream_init(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t T, double fraction,
                                  kn_extreme_stream *stream);
 void kn_extreme_stream_clear(kn_extreme_stream *stream);
 
-/* Add a block of responses, z (rows x count); not finite: missing. Rows run in parallel. */
+/* Add a block of responses, z (rows x count; not finite: missing), to the candidates of each
+ * participant. Rows run in parallel. */
 void kn_extreme_stream_add(kn_ctx *ctx, kn_extreme_stream *stream, kn_mat z);
 
-/* Combine the candidates of all MPI ranks, on every rank; each sends 8 N k bytes. Collective. */
+/* Combine the candidates that the MPI ranks have found in their own responses, on every rank; each
+ * sends 8 N k bytes. Collective. */
 kn_status kn_extreme_stream_join(kn_ctx *ctx, kn_extreme_stream *stream);
 
-/* m of each participant (rows values) from everything that was added. The stream can only be
- * cleared after this. */
+/* m[i] = extreme-value statistic of each participant, from all blocks that were added; NaN without
+ * a value. The stream can only be cleared after this. */
 void kn_extreme_stream_result(kn_extreme_stream *stream, double *m);
 
-/* Memory plan of a stream, which stays allocated. */
+/* Add to the memory plan r what a stream for `rows` participants and T responses keeps
+ * allocated. */
 void kn_extreme_stream_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t T, double fraction);
 
-/* Memory plan of kn_extreme_stream_join(), temporary. */
+/* Add to the memory plan r what kn_extreme_stream_join() allocates temporarily. */
 void kn_extreme_join_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t T, double fraction);
 
-/* Memory plan of kn_extreme_rows(), temporary. */
+/* Add to the memory plan r what kn_extreme_rows() allocates temporarily. */
 void kn_extreme_rows_need(kn_mem_plan *r, ptrdiff_t rows, ptrdiff_t T, int threads);
 
 #endif

@@ -23,8 +23,8 @@ typedef struct scored_value {
 } scored_value;
 
 /* Update the sums of one response by one participant (Welford 1962): y, its predicted mean m, z^2
- * and loss in `of`, mean0 and var0 of the trivial model. */
-static void add_sample(kn_metric_sums *s, double y, double m, scored_value of, double mean0,
+ * and loss in `scored`, mean0 and var0 of the trivial model. */
+static void add_sample(kn_metric_sums *s, double y, double m, scored_value scored, double mean0,
                        double var0)
 {
     double e = y - m, d = y - mean0;
@@ -44,34 +44,34 @@ static void add_sample(kn_metric_sums *s, double y, double m, scored_value of, d
     s->ym += w * dy * dm;
     s->ee += w * de * de;
     s->e2 += e * e;
-    s->z2 += of.z2;
-    s->loss += var0 > 0 ? of.loss - 0.5 * (log(var0) + kn_z2(d, var0)) : NAN;
+    s->z2 += scored.z2;
+    s->loss += var0 > 0 ? scored.loss - 0.5 * (log(var0) + kn_z2(d, var0)) : NAN;
 }
 
-/* z^2 and log loss of participant i at response j under the predictive normal distribution; NaN if
- * its variance is not positive. */
-static scored_value scored_value_of(const job *of, ptrdiff_t i, ptrdiff_t j)
+/* z^2 and log loss of participant i at response j, from the predictive normal distribution; NaN if
+ * its variance is not positive. work: a block of predictions. */
+static scored_value scored_value_of(const job *work, ptrdiff_t i, ptrdiff_t j)
 {
-    const kn_measured *b = of->m;
+    const kn_measured *b = work->m;
     double e = kn_at(b->y, i, j) - kn_at(b->mean, i, j), s2 = kn_at(b->v, i, j) + b->noise[j];
     return s2 > 0 ? (scored_value){kn_z2(e, s2), 0.5 * (log(s2) + kn_z2(e, s2))}
                   : (scored_value){NAN, NAN};
 }
 
-/* Add to the sums s every participant that counts and has finite values at response j. */
-static void add_response(const job *of, ptrdiff_t j, kn_metric_sums *s)
+/* Add to the sums s of response j every participant that counts and has finite values there. */
+static void add_response(const job *work, ptrdiff_t j, kn_metric_sums *s)
 {
-    const kn_measured *b = of->m;
+    const kn_measured *b = work->m;
     const double *y = kn_col(b->y, j), *m = kn_col(b->mean, j);
     for (ptrdiff_t i = 0; i < b->y.rows; i++) {
-        scored_value scored = scored_value_of(of, i, j);
+        scored_value scored = scored_value_of(work, i, j);
         if ((!b->use || b->use[i]) && isfinite(y[i]) && isfinite(m[i]) && isfinite(scored.loss))
             add_sample(s, y[i], m[i], scored, b->mean0[j], b->var0[j]);
     }
 }
 
-/* Compute the metrics of response j from its sums, into row j of out (responses x KN_N_METRICS);
- * undefined ones are NaN. */
+/* Compute the metrics (R2, RMSE, MSLL, ...) of response j from its sums, into row j of out
+ * (responses x KN_N_METRICS); undefined ones are NaN. */
 static void write_metrics(const kn_metric_sums *s, ptrdiff_t j, kn_mat out)
 {
     double value[KN_N_METRICS];
@@ -97,8 +97,8 @@ static void write_metrics(const kn_metric_sums *s, ptrdiff_t j, kn_mat out)
         kn_col(out, k)[j] = value[k];
 }
 
-/* Worker for responses first .. last - 1 of the job in self: adds them to their sums, or writes
- * their metrics if no sums are kept. */
+/* Worker for responses first .. last - 1: adds their predictions to the sums for the metrics, or
+ * writes their metrics if no sums are kept. self: a job. */
 static void add_response_range(void *self, ptrdiff_t first, ptrdiff_t last)
 {
     const job *b = self;
@@ -110,8 +110,8 @@ static void add_response_range(void *self, ptrdiff_t first, ptrdiff_t last)
     }
 }
 
-/* Process all responses of a block in parallel. y, mean and v must have the same shape
- * (asserted). */
+/* Add the predictions of all responses of a block to their sums in parallel, or write their
+ * metrics. y, mean and v must have the same shape (asserted). */
 static void add_in_parallel(kn_ctx *ctx, job *b)
 {
     enum { RESPONSES = 64, FLOPS = 50 }; /* a cell */
@@ -202,7 +202,7 @@ void kn_metrics_mean(kn_mat metrics, double mean[KN_N_METRICS])
 
 typedef struct tally_job {
     const kn_measured *m;
-    const kn_cell_losses *of;
+    const kn_cell_losses *losses;
     kn_metric_tally *tally;
 } tally_job;
 
@@ -230,9 +230,9 @@ static void tally_sample(kn_metric_tally *t, double y, double m, double e)
 
 /* Add the gain over the null model of participant i at response j; nothing if the null model has no
  * density there. */
-static void tally_gain(const kn_cell_losses *of, ptrdiff_t i, ptrdiff_t j, kn_metric_tally *t)
+static void tally_gain(const kn_cell_losses *losses, ptrdiff_t i, ptrdiff_t j, kn_metric_tally *t)
 {
-    double gain = of->null.data ? kn_at(of->null, i, j) - kn_at(of->loss, i, j) : NAN;
+    double gain = losses->null.data ? kn_at(losses->null, i, j) - kn_at(losses->loss, i, j) : NAN;
     if (!isfinite(gain))
         return;
     t->gained++;
@@ -241,12 +241,12 @@ static void tally_gain(const kn_cell_losses *of, ptrdiff_t i, ptrdiff_t j, kn_me
 
 /* Add all participants that count to the tally of response j. The loss is relative to that of the
  * trivial model (mean0, var0). */
-static void tally_response(const tally_job *of, ptrdiff_t j)
+static void tally_response(const tally_job *work, ptrdiff_t j)
 {
-    const kn_measured *b = of->m;
-    kn_metric_tally *t = &of->tally[j];
+    const kn_measured *b = work->m;
+    kn_metric_tally *t = &work->tally[j];
     const double *y = kn_col(b->y, j), *m = kn_col(b->mean, j);
-    const double *z = kn_col(of->of->z, j), *loss = kn_col(of->of->loss, j);
+    const double *z = kn_col(work->losses->z, j), *loss = kn_col(work->losses->loss, j);
     double mean0 = b->mean0[j], var0 = b->var0[j], log_var = var0 > 0 ? log(var0) : NAN;
     for (ptrdiff_t i = 0; i < b->y.rows; i++) {
         if ((b->use && !b->use[i]) || !isfinite(y[i]) || !isfinite(m[i]) || !isfinite(loss[i]))
@@ -254,7 +254,7 @@ static void tally_response(const tally_job *of, ptrdiff_t j)
         tally_sample(t, y[i] - mean0, m[i] - mean0, y[i] - m[i]);
         kn_binned_sum_add(&t->z2, z[i] * z[i]);
         kn_binned_sum_add(&t->loss, loss[i] - 0.5 * (log_var + kn_z2(y[i] - mean0, var0)));
-        tally_gain(of->of, i, j, t);
+        tally_gain(work->losses, i, j, t);
     }
 }
 
@@ -265,18 +265,18 @@ static void tally_responses(void *self, ptrdiff_t first, ptrdiff_t last)
         tally_response(self, j);
 }
 
-void kn_tallies_add(kn_ctx *ctx, const kn_measured *m, const kn_cell_losses *of,
+void kn_tallies_add(kn_ctx *ctx, const kn_measured *m, const kn_cell_losses *losses,
                     kn_metric_tally *tally)
 {
     enum { RESPONSES = 64, FLOPS = 150 }; /* a cell */
     kn_parallel(ctx, m->y.cols, kn_chunk_size(RESPONSES, FLOPS * m->y.rows), tally_responses,
-                &(tally_job){m, of, tally});
+                &(tally_job){m, losses, tally});
 }
 
-void kn_tallies_join(kn_metric_tally *to, const kn_metric_tally *from, ptrdiff_t n)
+void kn_tallies_join(kn_metric_tally *out, const kn_metric_tally *from, ptrdiff_t n)
 {
     for (ptrdiff_t j = 0; j < n; j++) {
-        kn_metric_tally *t = &to[j];
+        kn_metric_tally *t = &out[j];
         const kn_metric_tally *f = &from[j];
         if (f->n == 0)
             continue;
@@ -298,7 +298,7 @@ void kn_tallies_join(kn_metric_tally *to, const kn_metric_tally *from, ptrdiff_t
     }
 }
 
-/* sum (a - abar)(b - bbar) over n participants from sum ab, sum a and sum b. */
+/* sum (a - mean a)(b - mean b) over n participants, from ab = sum a b, a = sum a and b = sum b. */
 static double centred_sum(double ab, double a, double b, double n)
 {
     return ab - a / n * b;

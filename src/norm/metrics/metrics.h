@@ -110,12 +110,12 @@ typedef struct kn_cell_losses {
 
 /* Add a minibatch: y, mean, mean0, var0 and use of `m`, with the losses of its cells. tally: one
  * per response. Responses run in parallel; cannot fail. */
-void kn_tallies_add(kn_ctx *ctx, const kn_measured *m, const kn_cell_losses *of,
+void kn_tallies_add(kn_ctx *ctx, const kn_measured *m, const kn_cell_losses *losses,
                     kn_metric_tally *tally);
 
 /* Add the tallies of other participants, from[j], to to[j], for n responses. The order of joins
  * does not change the result. */
-void kn_tallies_join(kn_metric_tally *to, const kn_metric_tally *from, ptrdiff_t n);
+void kn_tallies_join(kn_metric_tally *out, const kn_metric_tally *from, ptrdiff_t n);
 
 /* Convert the tally of one response to the sums of kn_metrics_result(). mean0: the training mean
  * that its values are relative to. */

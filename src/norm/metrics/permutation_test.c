@@ -9,6 +9,7 @@
 #include "base/parallel/parallel_for.h"
 #include "base/random.h"
 #include "la/vec.h"
+#include "stats/order_statistics.h"
 #include "stats/p_values.h"
 
 enum { BLOCK = 256 }; /* responses that stay in cache */
@@ -76,53 +77,46 @@ typedef struct pass {
     double *own;           /* T: own_j, NaN without a difference */
 } pass;
 
-/* Number of participants in both of two bit sets of `words` words. */
-static inline ptrdiff_t count_members(const uint64_t *a, const uint64_t *b, ptrdiff_t words)
-{
-    ptrdiff_t n = 0;
-    for (ptrdiff_t w = 0; w < words; w++)
-        n += __builtin_popcountll(a[w] & b[w]);
-    return n;
-}
-
-/* (a N - e m)/(m (N - m)): difference of proportions, if e of N observed participants are beyond
- * the threshold and a of these are in the second group of m. NaN if a group is empty. */
+/* Difference of the proportions of two groups beyond a threshold, second minus first: (a N - e
+ * m)/(m (N - m)). N observed participants, m of them in the second group; e beyond the threshold, a
+ * of these in the second group. NaN if a group is empty. */
 static inline double difference_of(ptrdiff_t a, ptrdiff_t e, ptrdiff_t m, ptrdiff_t N)
 {
     return m > 0 && m < N ? (double)(a * N - e * m) / ((double)m * (double)(N - m)) : NAN;
 }
 
-/* The larger of `limit` and max |d*| for the labels `set`, over n responses in descending order of
- * their bound. It stops when the bound is not above `limit`. */
-KN_CLONES static double max_of(const pass *p, const uint64_t *set, const reach *some, ptrdiff_t n,
-                               double limit)
+/* The larger of `limit` and max |difference| for the labels `set`, over n responses in descending
+ * order of their largest possible difference; it stops when that is not above `limit`. */
+KN_CLONES static double find_largest_difference(const pass *p, const uint64_t *set,
+                                                const reach *order, ptrdiff_t n, double limit)
 {
     ptrdiff_t words = p->e->words;
-    for (ptrdiff_t k = 0; k < n && some[k].bound > limit; k++) {
-        ptrdiff_t j = some[k].response, N = p->n_observed[j], m = p->labels->m;
+    for (ptrdiff_t k = 0; k < n && order[k].bound > limit; k++) {
+        ptrdiff_t j = order[k].response, N = p->n_observed[j], m = p->labels->m;
         if (N < p->labels->n)
-            m = count_members(p->e->observed + j * words, set, words);
+            m = kn_set_common(p->e->observed + j * words, set, words);
         double d = fabs(
-            difference_of(count_members(p->beyond + j * words, set, words), p->n_beyond[j], m, N));
+            difference_of(kn_set_common(p->beyond + j * words, set, words), p->n_beyond[j], m, N));
         limit = d > limit ? d : limit; /* false for NaN */
     }
     return limit;
 }
 
-/* Worker: all B permutations for the responses at positions from .. to - 1 of the current step;
+/* Worker: all B permutations for the responses at positions from .. end - 1 of the current step;
  * raises the maxima of this worker (B). */
-static void permute_block(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
+static void permute_block(void *self, int worker, ptrdiff_t from, ptrdiff_t end)
 {
     const pass *p = self;
     const kn_labels *l = p->labels;
     double *limit = p->limit + worker * l->B;
     for (ptrdiff_t b = 0; b < l->B; b++)
-        limit[b] =
-            max_of(p, l->drawn + b * l->words, p->order + p->first + from, to - from, limit[b]);
+        limit[b] = find_largest_difference(p, l->drawn + b * l->words, p->order + p->first + from,
+                                           end - from, limit[b]);
 }
 
-/* Two-sided p of one response over all permutations: sum of C(e, x) C(N - e, m - x)/C(N, m) over
- * all x whose difference is at least as large as that of a. At most 1. */
+/* Two-sided exact p of one response (hypergeometric): sum of C(e, x) C(N - e, m - x)/C(N, m) over
+ * all x whose difference is at least as large as that of a; letters as in difference_of(). At most
+ * 1. */
 static double exact_p_of_response(const pass *p, ptrdiff_t a, ptrdiff_t e, ptrdiff_t m, ptrdiff_t N)
 {
     const double *f = p->log_factorial;
@@ -137,17 +131,17 @@ static double exact_p_of_response(const pass *p, ptrdiff_t a, ptrdiff_t e, ptrdi
 
 /* Worker: observed difference, largest possible difference and exact p of responses from .. to -
  * 1. */
-static void prepare_responses(void *self, ptrdiff_t from, ptrdiff_t to)
+static void prepare_responses(void *self, ptrdiff_t from, ptrdiff_t end)
 {
     const pass *p = self;
     const kn_labels *l = p->labels;
-    for (ptrdiff_t j = from; j < to; j++) {
+    for (ptrdiff_t j = from; j < end; j++) {
         const uint64_t *beyond = p->beyond + j * l->words;
         const uint64_t *observed = p->e->observed + j * l->words;
-        ptrdiff_t e = count_members(beyond, beyond, l->words),
-                  N = count_members(observed, observed, l->words);
-        ptrdiff_t a = count_members(beyond, l->second, l->words);
-        ptrdiff_t m = count_members(observed, l->second, l->words);
+        ptrdiff_t e = kn_set_common(beyond, beyond, l->words),
+                  N = kn_set_common(observed, observed, l->words);
+        ptrdiff_t a = kn_set_common(beyond, l->second, l->words);
+        ptrdiff_t m = kn_set_common(observed, l->second, l->words);
         p->n_beyond[j] = e;
         p->n_observed[j] = N;
         p->out.difference[j] = difference_of(a, e, m, N);
@@ -159,12 +153,6 @@ static void prepare_responses(void *self, ptrdiff_t from, ptrdiff_t to)
 
 /* ---- p -------------------------------------------------------------------------------------- */
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Family-wise p of every response (T) from the maxima of all workers (workers x B), which are
  * merged into the first row and sorted. */
 static void compute_family_wise_p(pass *p, int workers)
@@ -174,18 +162,11 @@ static void compute_family_wise_p(pass *p, int workers)
     for (int w = 1; w < workers; w++)
         for (ptrdiff_t b = 0; b < B; b++)
             limit[b] = limit[w * B + b] > limit[b] ? limit[w * B + b] : limit[b];
-    qsort(limit, (size_t)B, sizeof *limit, compare_numbers);
+    kn_sort(limit, B);
     for (ptrdiff_t j = 0; j < p->e->T; j++) {
         double d = fabs(p->out.difference[j]);
-        ptrdiff_t low = 0, high = B; /* the first that is not below d */
-        while (low < high) {
-            ptrdiff_t middle = low + (high - low) / 2;
-            if (limit[middle] < d)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        p->out.p[j] = isnan(d) ? NAN : (double)(1 + B - low) / (double)(B + 1);
+        p->out.p[j] =
+            isnan(d) ? NAN : (double)(1 + B - kn_count_below(limit, B, d, 0)) / (double)(B + 1);
     }
 }
 
@@ -194,17 +175,17 @@ static void compute_family_wise_p(pass *p, int workers)
 static kn_status adjust_p(kn_ctx *ctx, const pass *p)
 {
     kn_status status;
-    double *some = NULL;
+    double *known = NULL;
     ptrdiff_t n = 0;
-    KN_TRY(kn_alloc_d(ctx, p->e->T, &some));
+    KN_TRY(kn_alloc_d(ctx, p->e->T, &known));
     for (ptrdiff_t j = 0; j < p->e->T; j++)
         if (!isnan(p->own[j]))
-            some[n++] = p->own[j];
-    KN_TRY(kn_fdr_adjust(ctx, n, some, some));
+            known[n++] = p->own[j];
+    KN_TRY(kn_fdr_adjust(ctx, n, known, known));
     for (ptrdiff_t j = 0, k = 0; j < p->e->T; j++)
-        p->out.p_fdr[j] = isnan(p->own[j]) ? NAN : some[k++];
+        p->out.p_fdr[j] = isnan(p->own[j]) ? NAN : known[k++];
 out:
-    kn_free(some);
+    kn_free(known);
     return status;
 }
 
@@ -216,17 +197,17 @@ static int by_bound(const void *a, const void *b)
                                 : (x->response > y->response) - (x->response < y->response);
 }
 
-/* Permute all blocks of responses, with a check for cancellation and a progress report between
- * steps. */
-static kn_status meet_all(kn_ctx *ctx, pass *p)
+/* Run all permutations of the labels for all blocks of responses, with a check for cancellation and
+ * a progress report between steps. */
+static kn_status run_permutations(kn_ctx *ctx, pass *p)
 {
     kn_status status = KN_OK;
     ptrdiff_t T = p->e->T, step = (ptrdiff_t)16 * BLOCK * kn_threads(ctx);
     for (p->first = 0; p->first < T; p->first += step) {
-        ptrdiff_t some = T - p->first < step ? T - p->first : step;
+        ptrdiff_t count = T - p->first < step ? T - p->first : step;
         KN_TRY(kn_check_cancel(ctx));
-        kn_parallel_workers(ctx, some, BLOCK, permute_block, p);
-        kn_report_progress(ctx, "permuting", p->first + some, T, NAN);
+        kn_parallel_workers(ctx, count, BLOCK, permute_block, p);
+        kn_report_progress(ctx, "permuting", p->first + count, T, NAN);
     }
 out:
     return status;
@@ -250,7 +231,7 @@ kn_status kn_permutation_test(kn_ctx *ctx, const kn_exceedance *e, kn_sign sign,
     p.order = memory;
     kn_parallel(ctx, e->T, BLOCK, prepare_responses, &p);
     qsort(p.order, (size_t)e->T, sizeof *p.order, by_bound);
-    KN_TRY(meet_all(ctx, &p));
+    KN_TRY(run_permutations(ctx, &p));
     compute_family_wise_p(&p, workers);
     KN_TRY(adjust_p(ctx, &p));
 out:

@@ -13,8 +13,8 @@ typedef struct kn_reference_kind {
 /* In the order of the file, indexed by KN_REFERENCE_... */
 extern const kn_reference_kind kn_reference_kinds[KN_REFERENCE_KINDS];
 
-/* Address of the array with the r->n values of a statistic; it holds NULL if the reference has
- * none. */
+/* Address of the array with the r->n values of a statistic (KN_REFERENCE_...); it holds NULL if the
+ * reference has none. */
 double **kn_reference_values(kn_reference *r, int kind);
 
 /* De-identify r in place. Quantiles replace the values of each statistic, which are then recomputed
@@ -22,8 +22,9 @@ double **kn_reference_values(kn_reference *r, int kind);
  * z maps and response sums are freed. KN_ERR_MEMORY. */
 kn_status kn_reference_deidentify(kn_ctx *ctx, kn_reference *r);
 
-/* Recompute the r->n values of one statistic from r->quantiles[kind]; participants for whom the
- * statistic was not defined get NaN, at the end. Allocates the array if it is NULL. */
+/* Replace the r->n values of one statistic by values that its quantiles imply, ascending;
+ * participants without a value get NaN, at the end. Allocates the array if it is NULL.
+ * KN_ERR_MEMORY. */
 kn_status kn_reference_spread(kn_ctx *ctx, kn_reference *r, int kind);
 
 #endif

@@ -21,9 +21,9 @@ void kn_reference_drop_deviances(kn_reference_build *w)
     w->r->neighbours = (kn_resemblance){0};
 }
 
-/* Handle the status of a deviance fit, after all ranks have agreed on it: KN_ERR_DATA,
- * KN_ERR_NUMERIC or KN_ERR_ARGUMENT becomes a warning and all ranks drop the deviances; others are
- * returned. Collective. */
+/* Handle the status of a whole-map deviance fit, after all MPI ranks have agreed on it:
+ * KN_ERR_DATA, KN_ERR_NUMERIC or KN_ERR_ARGUMENT becomes a warning and all ranks drop the
+ * deviances; others are returned. Collective. */
 static kn_status no_deviance(kn_ctx *ctx, kn_status status, kn_reference_build *w)
 {
     status = kn_comm_agree_status(ctx, status);
@@ -37,9 +37,9 @@ static kn_status no_deviance(kn_ctx *ctx, kn_status status, kn_reference_build *
     return KN_OK;
 }
 
-/* Allocate the cache for the z of both deviances: of all responses if z itself is kept, otherwise
- * as far as the memory budget allows. It saves time only. With missing cells the deviance is fitted
- * to the cache, so only job->keep_z decides then. */
+/* Allocate the cache for the z-scores of both whole-map deviances: of all responses if z itself is
+ * kept, otherwise as far as the memory budget allows. It saves time only. With missing cells the
+ * deviance is fitted to the cache, so only job->keep_z decides then. */
 static kn_status new_keeper(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w)
 {
     kn_status status = KN_OK;
@@ -61,8 +61,9 @@ out:
     return status;
 }
 
-/* Create one fitter per deviance; only the first, for zz', if the method has its own deviance.
- * Collective. */
+/* Create the objects that fit both whole-map deviances of the reference; only the first, for zz',
+ * if the method has its own deviance. Deviances that the data do not allow are dropped with a
+ * warning. Collective. */
 static kn_status new_fitters(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w)
 {
     kn_status status = KN_OK;
@@ -88,8 +89,9 @@ kn_status kn_reference_new_deviances(kn_ctx *ctx, const kn_reference_job *job,
     return status == KN_OK && !job->cv->Y.missing ? new_fitters(ctx, job, w) : status;
 }
 
-/* Visitor, each block: pass 1 of both fitters. If a z is not finite, since its response has no
- * noise, the deviances are dropped; a warning follows after the loop. */
+/* Block visitor, called for each block of responses: feeds its z-scores to pass 1 of the fits of
+ * both whole-map deviances. If a z is not finite, since its response has no noise, the deviances
+ * are dropped; a warning follows after the loop. */
 static kn_status first_deviance(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_status status = KN_OK;
@@ -110,8 +112,8 @@ kn_visitor kn_reference_deviances_visitor(kn_reference_build *w)
     return (kn_visitor){w, 0, NULL, first_deviance, NULL};
 }
 
-/* Block visitor of the second pass: projects the z-scores of the block for both deviances, or for
- * the one that is not finished yet. */
+/* Block visitor, called for each block of responses: feeds its z-scores to pass 2 of the fits of
+ * both whole-map deviances, or of the one that is not finished yet. */
 static kn_status second_deviance(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_status status = KN_OK;
@@ -124,20 +126,22 @@ out:
     return status;
 }
 
-/* Visitor, each block: pass 1 again, for the deviance of z alone. */
+/* Block visitor, called for each block of responses: repeats pass 1 of the fit of the whole-map
+ * deviance of z. */
 static kn_status repeat_pass1_z(kn_ctx *ctx, void *self, kn_block *b)
 {
     return kn_deviance_first(ctx, ((kn_reference_build *)self)->deviance[0], b->first, b->z_joint);
 }
 
-/* Visitor, each block: pass 1 again, for the deviance by noise variance alone. */
+/* Block visitor, called for each block of responses: repeats pass 1 of the fit of the whole-map
+ * deviance by noise variance alone. */
 static kn_status repeat_pass1_noise(kn_ctx *ctx, void *self, kn_block *b)
 {
     return kn_deviance_first(ctx, ((kn_reference_build *)self)->deviance[1], b->first, b->z_noise);
 }
 
-/* Run a block loop over z for the visitor. Cached blocks are read; the others are computed again,
- * with the noise. */
+/* Run another block loop over the reference z-scores for this visitor. Blocks in the cache are
+ * read; the others are computed again from the maps. */
 static kn_status repeat_z_loop(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w,
                                kn_visitor visitor)
 {
@@ -164,8 +168,8 @@ out:
     return status;
 }
 
-/* Sets the result of one deviance and frees its fitter; or begins its pass 2 again, because its
- * ladder was too short. Collective. */
+/* Set the result of one whole-map deviance and free its fitter; or begin its pass 2 again, because
+ * its ladder of K was too short. Collective. */
 static kn_status finish_deviance(kn_ctx *ctx, kn_deviance_fitter **f, kn_deviance *out)
 {
     kn_status status;
@@ -181,8 +185,8 @@ out:
     return status;
 }
 
-/* Runs pass 2 of both deviances until the ladder of each is long enough; sets their results.
- * Collective. */
+/* Run pass 2 of both whole-map deviances until the ladder of K of each is long enough, and set
+ * their results. Collective. */
 static kn_status run_pass2(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w)
 {
     kn_status status;
@@ -198,8 +202,9 @@ out:
     return status;
 }
 
-/* After pass 1: sum zz' of both deviances, test the table order, solve the eigenproblems, then run
- * pass 2 and set both deviances of the reference. Collective. */
+/* Finish both whole-map deviances after pass 1: sum zz', test the table order, solve the
+ * eigenproblems, run pass 2 over the responses, and store the results in the reference.
+ * Collective. */
 static kn_status run_second_loop(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w)
 {
     kn_status status;
@@ -232,7 +237,7 @@ static kn_status deviances_with_missing(kn_ctx *ctx, const kn_reference_job *job
     kn_status status = KN_OK;
     kn_reference *r = w->r;
     kn_mat zz = {0};
-    kn_deviance *to[2] = {&r->deviance, &r->deviance_noise};
+    kn_deviance *deviance[2] = {&r->deviance, &r->deviance_noise};
     if (!w->keeper.joint[0]) {
         kn_log(ctx, KN_LOG_WARNING,
                "no whole-map deviance: responses are missing, and the z-scores of all participants "
@@ -242,7 +247,7 @@ static kn_status deviances_with_missing(kn_ctx *ctx, const kn_reference_job *job
     for (int k = 0; k < (w->own ? 1 : 2); k++) {
         kn_deviance_missing_cells from = {r->n,      job->gp->T, w->keeper.joint[k],
                                           job->fold, job->folds, job->cv->Y.side};
-        KN_TRY(kn_deviance_fit_missing(ctx, &from, k == 0 ? &zz : NULL, to[k]));
+        KN_TRY(kn_deviance_fit_missing(ctx, &from, k == 0 ? &zz : NULL, deviance[k]));
         if (k == 0 && !job->cv->sample)
             KN_TRY(kn_table_order_test(ctx, zz, job->order, job->group, job->seed, &r->neighbours));
     }
@@ -260,12 +265,12 @@ static kn_status own_deviances(kn_ctx *ctx, const kn_reference_job *job, kn_refe
 {
     kn_status status = KN_OK;
     kn_reference *r = w->r;
-    bool sound = true, some = false;
+    bool sound = true, any = false;
     for (ptrdiff_t i = 0; i < r->n; i++) {
-        some = some || isfinite(w->map_density.dev_noise[i]);
+        any = any || isfinite(w->map_density.dev_noise[i]);
         sound = sound && (job->cv->Y.missing || isfinite(w->map_density.dev_noise[i]));
     }
-    if (!sound || !some) {
+    if (!sound || !any) {
         kn_log(ctx, KN_LOG_WARNING, "no whole-map deviance: some responses have no noise");
         return KN_OK;
     }

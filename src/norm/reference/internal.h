@@ -82,9 +82,12 @@ kn_visitor kn_z_replay(kn_z_cache *k);
 /* Free the current block; the borrowed arrays stay. */
 void kn_z_cache_clear(kn_z_cache *k);
 
-/* Memory plan of a loop over n participants, without the stream of the extreme-value statistic. */
+/* Add to the memory plan r what a loop that computes z of n participants allocates, without the
+ * stream of the extreme-value statistic. whole: for a reference sample. */
 void kn_z_builder_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, bool whole);
-/* Memory plan of kn_z_replay(). */
+
+/* Add to the memory plan r the block (two n x width matrices) that kn_z_replay() allocates for n
+ * participants and T responses. */
 void kn_z_replay_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t T);
 
 /* ---- deviance.c ------------------------------------------------------------------------------
@@ -136,14 +139,13 @@ kn_status kn_reference_deviances(kn_ctx *ctx, const kn_reference_job *job, kn_re
  * Reference distribution of the extreme-value statistic (GEV fit), and the share of healthy
  * participants with a significant response [METHOD 8]. */
 
-/* Fit r->gev to r->statistic if there are at least 30 independent units and more than one
- * response; otherwise, or if the fit fails, log a warning: p-values are then ranks. Logs the
- * smallest possible p. */
+/* Fit a GEV distribution to the extreme-value statistic of the reference (r->gev), if there are at
+ * least 30 independent units and more than one response. Otherwise, or if the fit fails, warn:
+ * p-values are then ranks. Logs the smallest possible p. */
 kn_status kn_reference_distribution(kn_ctx *ctx, kn_reference *r, ptrdiff_t T);
 
-/* Set r->fdr_proportion: the share of reference participants with any response significant after
- * FDR correction, which estimates the share among healthy participants. From r->z (n x T), O(n T ln
- * T); NaN if z is not kept. */
+/* Set r->fdr_proportion: the proportion of reference participants with any response significant
+ * after FDR correction, from r->z (n x T). NaN if z is not kept. O(n T ln T). */
 kn_status kn_reference_findings(kn_ctx *ctx, kn_reference *r, ptrdiff_t T);
 
 #endif

@@ -31,7 +31,7 @@ kn_status kn_reference_loo(kn_ctx *ctx, const kn_loo_job *job, kn_reference *r,
     kn_status status;
     const kn_gp *gp = job->gp;
     kn_gp_maps loo = {0};
-    kn_mat some = {0};
+    kn_mat selected = {0};
     kn_z_builder z = {.gp = gp,
                       .maps = &loo,
                       .proportion = r->top,
@@ -42,7 +42,7 @@ kn_status kn_reference_loo(kn_ctx *ctx, const kn_loo_job *job, kn_reference *r,
     kn_gev_estimate e;
     double losses[KN_N_LOSSES];
     if (r->sample)
-        KN_TRY(select_rows(ctx, job, r, &some, &z));
+        KN_TRY(select_rows(ctx, job, r, &selected, &z));
     KN_TRY(kn_gp_loo(ctx, gp, job->Y, &loo));
     loo.Y = kn_responses_as_given(job->Y); /* observed cells only [METHOD 0b] */
     if (r->sample)
@@ -67,7 +67,7 @@ out:
         kn_free(r->loo_statistic);
         r->loo_statistic = NULL;
     }
-    kn_mat_clear(&some);
+    kn_mat_clear(&selected);
     kn_z_builder_clear(&z);
     kn_gp_maps_clear(&loo);
     return status;

@@ -13,9 +13,11 @@ typedef struct kn_loo_job {
     kn_mat D;            /* noise-scale columns of all training participants; none without scale */
     const double *shift; /* site terms of all training participants; NULL: none */
 } kn_loo_job;
-/* Compute r->loo_statistic by closed-form leave-one-out [METHOD 5] and, if r has a GEV, fit
- * another one to it; *summary: how these maps are calibrated. Optimistic, because basis and
- * hyperparameters were fitted to all participants. Collective. */
+
+/* Set r->loo_statistic, the extreme-value statistic of each reference participant by closed-form
+ * leave-one-out [METHOD 5], and fit a GEV to it if r has one. *summary: how these maps are
+ * calibrated. Optimistic, because basis and hyperparameters were fitted to all participants.
+ * Collective. */
 kn_status kn_reference_loo(kn_ctx *ctx, const kn_loo_job *job, kn_reference *r,
                            kn_cv_summary *summary);
 

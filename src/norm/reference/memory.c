@@ -13,8 +13,8 @@
 #include "norm/reference/reference.h"
 #include "norm/sites/learn_site_prior.h"
 
-/* Memory plan of a block loop over maps of n participants that computes z; what the maps keep stays
- * in the plan. */
+/* Add to the memory plan r a block loop over maps of n participants that computes z; what the maps
+ * keep stays in the plan. */
 static void loop_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
     kn_mem_usage mark = r->now, free_bytes;
@@ -27,8 +27,8 @@ static void loop_need(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kin
     kn_plan_free(r, mark, free_bytes);
 }
 
-/* Memory plan of the second loop, with cached z or with maps that are computed again. panel: the
- * marks between which the maps of the first loop were planned, which are then freed. */
+/* Add to the memory plan r the second loop, with cached z or with maps that are computed again.
+ * panel: the marks between which the maps of the first loop were planned, which are then freed. */
 static void deviance_need(kn_mem_plan *r, const kn_problem_size *s, const kn_deviance_sizes *d,
                           const kn_mem_usage panel[2])
 {

@@ -7,8 +7,8 @@
 #include "data/responses/responses.h"
 #include "norm/deviance/fit.h"
 
-/* Memory plan of the reference sample and its leave-one-out statistics, on top of the maps that the
- * fit has kept. */
+/* Add to the memory plan r the reference sample and its leave-one-out statistics, on top of the
+ * maps that the fit has kept. */
 void kn_reference_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* The first of this rank's responses, whole blocks, for which the z of both deviances fit into the

@@ -73,7 +73,7 @@ ptrdiff_t kn_reference_row(const kn_reference *r, ptrdiff_t t)
 }
 
 /* Free all work of the reference's block loops, not the reference itself. */
-static void build_clear(kn_reference_build *w)
+static void clear_build(kn_reference_build *w)
 {
     for (int k = 0; k < 2; k++)
         kn_deviance_fitter_free(w->deviance[k]);
@@ -207,19 +207,17 @@ static kn_status find_exclusion_groups(kn_ctx *ctx, const kn_reference_job *job,
                                        kn_reference_build *w)
 {
     kn_status status = KN_OK;
-    void *memory = NULL;
     const kn_gp_maps *cv = job->cv;
-    int *of = NULL;
+    int *group = NULL;
     if (job->group) {
-        KN_TRY(kn_alloc(ctx, cv->n, sizeof(int), &memory));
-        of = memory;
+        KN_TRY(kn_alloc_int(ctx, cv->n, &group));
         for (ptrdiff_t i = 0; i < cv->n; i++)
-            of[i] = job->group[cv->sample ? cv->sample[i] : i];
+            group[i] = job->group[cv->sample ? cv->sample[i] : i];
     }
-    KN_TRY(kn_exclusion_groups_new(ctx, cv->n, of, &w->exclusions));
+    KN_TRY(kn_exclusion_groups_new(ctx, cv->n, group, &w->exclusions));
     w->r->units = w->exclusions.n_groups;
 out:
-    kn_free(memory);
+    kn_free(group);
     return status;
 }
 
@@ -248,15 +246,16 @@ static void log_calibration(kn_ctx *ctx, const kn_calibration_transform *l)
 
 /* Learn whether the null model has a shape per response, in a block loop over the same subsample of
  * responses; it needs no maps of the model. Nothing without job->null. */
-static kn_status learn_null(kn_ctx *ctx, const kn_reference_job *job, const kn_learner_job *of,
-                            kn_reference_build *w)
+static kn_status learn_null(kn_ctx *ctx, const kn_reference_job *job,
+                            const kn_learner_job *model_job, kn_reference_build *w)
 {
     kn_status status;
     ptrdiff_t every = 1;
     kn_visitor visitor[2];
     if (!job->null)
         return KN_OK;
-    KN_TRY(kn_null_learner_init(ctx, of, job->gp->N, job->cv->Y.scaling, job->null, &w->null));
+    KN_TRY(
+        kn_null_learner_init(ctx, model_job, job->gp->N, job->cv->Y.scaling, job->null, &w->null));
     w->null.key = job->cv->Y.key;
     w->z.null = &w->null;
     if (kn_learner_sample(w->null.learner, &every) == 0)
@@ -281,33 +280,33 @@ static kn_status learn_calibration(kn_ctx *ctx, const kn_reference_job *job, kn_
     kn_status status;
     kn_visitor visitor[2];
     int n = 0;
-    ptrdiff_t every = 1, some, *drawn = NULL;
-    kn_learner_job of = {.how = job->calibration ? job->calibrate : KN_CALIBRATE_NONE,
-                         .x = job->x,
-                         .n = job->cv->n,
-                         .T = job->gp->T,
-                         .fold = job->fold,
-                         .folds = job->folds,
-                         .noise = job->noise,
-                         .exclusions = &w->exclusions,
-                         .noise_of_all = job->gp->noise,
-                         .site = job->site,
-                         .S = job->S};
-    KN_TRY(kn_learner_new(ctx, &of, job->calibration ? job->calibration : &w->calibration,
+    ptrdiff_t every = 1, sampled, *drawn = NULL;
+    kn_learner_job model_job = {.how = job->calibration ? job->calibrate : KN_CALIBRATE_NONE,
+                                .x = job->x,
+                                .n = job->cv->n,
+                                .T = job->gp->T,
+                                .fold = job->fold,
+                                .folds = job->folds,
+                                .noise = job->noise,
+                                .exclusions = &w->exclusions,
+                                .noise_of_all = job->gp->noise,
+                                .site = job->site,
+                                .S = job->S};
+    KN_TRY(kn_learner_new(ctx, &model_job, job->calibration ? job->calibration : &w->calibration,
                           &w->learner));
     w->z.learner = w->learner;
-    KN_TRY(learn_null(ctx, job, &of, w));
-    some = kn_learner_sample(w->learner, &every);
-    if (some == 0)
+    KN_TRY(learn_null(ctx, job, &model_job, w));
+    sampled = kn_learner_sample(w->learner, &every);
+    if (sampled == 0)
         goto out;
     kn_block_loop loop = kn_z_builder_loop(&w->z, NULL);
     loop.cut = every > 1 ? KN_LEARNER_CUT : 0;
     loop.every = every;
     if (loop.Y.key && every > 1) {
-        KN_TRY(kn_alloc_i(ctx, some, &drawn));
-        KN_TRY(kn_responses_draw(ctx, loop.Y.key, loop.Y.T, job->seed, some, drawn));
+        KN_TRY(kn_alloc_i(ctx, sampled, &drawn));
+        KN_TRY(kn_responses_draw(ctx, loop.Y.key, loop.Y.T, job->seed, sampled, drawn));
         loop.only = drawn;
-        loop.n_only = some;
+        loop.n_only = sampled;
     }
     if (job->noise)
         visitor[n++] = kn_noise_visitor(job->noise);
@@ -349,7 +348,7 @@ kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_referen
     KN_TRY(kn_reference_findings(ctx, out, job->gp->T));
     KN_TRY(kn_reference_deviances(ctx, job, &w));
 out:
-    build_clear(&w);
+    clear_build(&w);
     if (status != KN_OK) {
         kn_reference_clear(out);
         if (job->calibration) /* no partial calibration after an error */

@@ -108,8 +108,8 @@ kn_status kn_reference_make(kn_ctx *ctx, const kn_reference_job *job, kn_referen
 /* Free all arrays; {0} is allowed. */
 void kn_reference_clear(kn_reference *r);
 
-/* Index of training participant t in the reference; -1 if t has no cross-validated map or t is
- * -1. */
+/* Row of training participant t (index in the training sample) in the reference sample; -1 if it
+ * has no cross-validated map or t is -1. O(log n). */
 ptrdiff_t kn_reference_row(const kn_reference *r, ptrdiff_t t);
 
 /* The part of the model variance of response j that comes from the iso term of R, sum_p B_jp^2 c_p

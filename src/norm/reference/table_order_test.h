@@ -15,14 +15,14 @@ typedef struct kn_resemblance {
     bool resemble;      /* above the limit, and by at least 0.02 above chance */
 } kn_resemblance;
 
-/* Test from zz', n x n, lower triangle. order: the participant in each table row; NULL: same
- * order. group: of each participant; NULL: none; two members of a group are no pair, since the
- * group explains their resemblance. Participants without any z (zz'_ii = 0) are skipped. With
- * fewer than 6 runs, out->pairs is 0. O(n) for each of 999 permutations. */
+/* Mantel test whether participants in adjacent rows of the table have similar z maps, from zz' (n x
+ * n, lower triangle). order: participant of each table row, NULL: same order; group: of each
+ * participant, NULL: none, members of a group are no pair. out->pairs is 0 with fewer than 6 groups
+ * or participants. 999 permutations, O(n) each. */
 kn_status kn_table_order_test(kn_ctx *ctx, kn_mat zz, const ptrdiff_t *order, const int *group,
                               uint64_t seed, kn_resemblance *out);
 
-/* Memory plan of kn_table_order_test(), temporary. */
+/* Add to the memory plan r what kn_table_order_test() allocates temporarily for n participants. */
 void kn_table_order_test_need(kn_mem_plan *r, ptrdiff_t n);
 
 #endif

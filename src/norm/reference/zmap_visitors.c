@@ -31,8 +31,8 @@ out:
     return status;
 }
 
-/* Visitor, start of the loop: allocates work per thread, loss slots, and the stream of the
- * extreme-value statistic. */
+/* Block visitor, called before the first block: allocates work per thread, sums of losses, and the
+ * stream of the extreme-value statistic. */
 static kn_status begin_z(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
@@ -57,9 +57,9 @@ typedef struct block_job {
     const kn_block *b;
 } block_job;
 
-/* Worker: for participants from .. to - 1, adds y and the model variance without the iso term over
- * the responses of the block. Runs before y and var are overwritten. */
-static void sum_rows(void *self, ptrdiff_t from, ptrdiff_t to)
+/* Worker: for participants from .. end - 1, adds y and the model variance without the iso term over
+ * the responses of the block to their sums. Runs before y and var are overwritten. */
+static void sum_rows(void *self, ptrdiff_t from, ptrdiff_t end)
 {
     const block_job *job = self;
     const kn_block *b = job->b;
@@ -67,7 +67,7 @@ static void sum_rows(void *self, ptrdiff_t from, ptrdiff_t to)
     for (ptrdiff_t j = 0; j < b->count; j++) {
         const double *y = kn_col(b->y, j), *v = kn_col(b->var, j);
         double iso = job->m->iso[j];
-        for (ptrdiff_t i = from; i < to; i++) {
+        for (ptrdiff_t i = from; i < end; i++) {
             double e = v[i] - iso;
             y_sum[i] += isfinite(y[i]) ? y[i] : 0; /* missing: 0 [METHOD 0b] */
             model[i] += e > 0 ? e : 0;
@@ -75,9 +75,9 @@ static void sum_rows(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* Worker: for participants from .. to - 1, adds z and the counts of z beyond the threshold over the
- * responses of the block. */
-static void sum_burden(void *self, ptrdiff_t from, ptrdiff_t to)
+/* Worker: for participants from .. end - 1, adds z and the counts of z beyond the threshold over
+ * the responses of the block. */
+static void sum_burden(void *self, ptrdiff_t from, ptrdiff_t end)
 {
     const block_job *job = self;
     const kn_block *b = job->b;
@@ -85,7 +85,7 @@ static void sum_burden(void *self, ptrdiff_t from, ptrdiff_t to)
     double *high = low + b->y.rows;
     for (ptrdiff_t j = 0; j < b->count; j++) {
         const double *z = kn_col(b->z, j);
-        for (ptrdiff_t i = from; i < to; i++) {
+        for (ptrdiff_t i = from; i < end; i++) {
             sum[i] += isfinite(z[i]) ? z[i] : 0;
             low[i] += z[i] < -KN_BURDEN_THRESHOLD;
             high[i] += z[i] > KN_BURDEN_THRESHOLD;
@@ -111,8 +111,9 @@ static void apply_calibration(const kn_z_builder *m, ptrdiff_t j, const kn_calib
     kn_calibration_z(l, shash, cells);
 }
 
-/* Compute z of column j of block b, which overwrites y, and its losses; with m->column NULL (a
- * second loop) only the z of the deviances. work: that of one thread. */
+/* Compute the z-scores (n) of column j of block b, which overwrite y, and their losses; with
+ * m->column NULL (a second loop) only those of the whole-map deviances. work: that of one
+ * thread. */
 static void make_column(const kn_z_builder *m, const kn_block *b, ptrdiff_t j, double *work)
 {
     ptrdiff_t n = b->y.rows, t = b->first + j;
@@ -151,16 +152,16 @@ static void make_column(const kn_z_builder *m, const kn_block *b, ptrdiff_t j, d
         y[i] = z[i];
 }
 
-/* Worker: make_column() for columns from .. to - 1 of the block. */
-static void make_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
+/* Worker: make_column() for columns from .. end - 1 of the block. */
+static void make_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t end)
 {
     const block_job *job = self;
-    for (ptrdiff_t j = from; j < to; j++)
+    for (ptrdiff_t j = from; j < end; j++)
         make_column(job->m, job->b, j, kn_col(job->m->work, worker));
 }
 
-/* Compute z of all responses of block b in parallel; z overwrites y, the z of the deviances var and
- * mean. Can be cancelled. */
+/* Compute the z-scores of all responses of block b in parallel: z overwrites y, the z of both
+ * whole-map deviances overwrite var and mean. Can be cancelled. */
 static kn_status make_all(kn_ctx *ctx, kn_z_builder *m, kn_block *b)
 {
     b->z = b->y;
@@ -169,8 +170,9 @@ static kn_status make_all(kn_ctx *ctx, kn_z_builder *m, kn_block *b)
     return kn_parallel_or_stop(ctx, b->count, COLUMNS, make_columns, &(block_job){m, b});
 }
 
-/* Visitor, each block: sums of y and variance, then z, losses, burden and the stream of the
- * extreme-value statistic. */
+/* Block visitor, called for each block of responses: computes the z-scores of the training
+ * participants, and adds to the sums of y, variance, losses and burden, and to the extreme-value
+ * statistic. */
 static kn_status make_z(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_z_builder *m = self;
@@ -194,20 +196,21 @@ static kn_status make_z(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-/* Worker: rounds the z of both deviances to float in columns from .. to - 1, as the cache does. */
-static void round_columns(void *self, ptrdiff_t from, ptrdiff_t to)
+/* Worker: rounds the z of both deviances to float in columns from .. end - 1, as the cache does. */
+static void round_columns(void *self, ptrdiff_t from, ptrdiff_t end)
 {
     const kn_block *b = self;
-    const kn_mat of[2] = {b->z_joint, b->z_noise};
+    const kn_mat both[2] = {b->z_joint, b->z_noise};
     for (int k = 0; k < 2; k++)
-        for (ptrdiff_t j = from; j < to; j++) {
-            double *z = kn_col(of[k], j);
-            for (ptrdiff_t i = 0; i < of[k].rows; i++)
+        for (ptrdiff_t j = from; j < end; j++) {
+            double *z = kn_col(both[k], j);
+            for (ptrdiff_t i = 0; i < both[k].rows; i++)
                 z[i] = (double)(float)z[i];
         }
 }
 
-/* Visitor, each block of a second loop: computes the z of both deviances, without sums. */
+/* Block visitor, called for each block of a second loop: computes only the z-scores of both
+ * whole-map deviances, without sums. */
 static kn_status make_z_again(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_status status = make_all(ctx, self, b);
@@ -267,16 +270,16 @@ typedef struct kept_job {
     const kn_block *b;
 } kept_job;
 
-/* Worker: stores z of participants from .. to - 1 of the block in the cache, row-major, in tiles of
- * COLUMNS responses. */
-static void keep_rows(void *self, ptrdiff_t from, ptrdiff_t to)
+/* Worker: stores z of participants from .. end - 1 of the block in the cache, row-major, in tiles
+ * of COLUMNS responses. */
+static void keep_rows(void *self, ptrdiff_t from, ptrdiff_t end)
 {
     const kept_job *job = self;
     const kn_block *b = job->b;
     ptrdiff_t T = job->k->T;
     for (ptrdiff_t j0 = 0; j0 < b->count; j0 += COLUMNS) {
         ptrdiff_t j1 = j0 + COLUMNS < b->count ? j0 + COLUMNS : b->count;
-        for (ptrdiff_t i = from; i < to; i++) {
+        for (ptrdiff_t i = from; i < end; i++) {
             float *row = job->k->z + i * T + b->first;
             for (ptrdiff_t j = j0; j < j1; j++)
                 row[j] = (float)kn_at(b->z, i, j);
@@ -284,22 +287,23 @@ static void keep_rows(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* Worker: stores the z of both deviances of columns from .. to - 1 in the cache, column-major. */
-static void keep_columns(void *self, ptrdiff_t from, ptrdiff_t to)
+/* Worker: stores the z of both deviances of columns from .. end - 1 in the cache, column-major. */
+static void keep_columns(void *self, ptrdiff_t from, ptrdiff_t end)
 {
     const kept_job *job = self;
-    const kn_mat of[2] = {job->b->z_joint, job->b->z_noise};
+    const kn_mat both[2] = {job->b->z_joint, job->b->z_noise};
     ptrdiff_t n = job->k->n;
     for (int k = 0; k < 2; k++)
-        for (ptrdiff_t j = from; j < to; j++) {
+        for (ptrdiff_t j = from; j < end; j++) {
             float *kept = job->k->joint[k] + (job->b->first - job->k->own.first + j) * n;
-            const double *z = kn_col(of[k], j);
+            const double *z = kn_col(both[k], j);
             for (ptrdiff_t i = 0; i < n; i++)
                 kept[i] = (float)z[i];
         }
 }
 
-/* Visitor, each block: stores its z in the cache as floats. */
+/* Block visitor, called for each block of responses: stores its z-scores in the cache `self` as
+ * floats. */
 static kn_status keep_z(kn_ctx *ctx, void *self, kn_block *b)
 {
     kept_job job = {self, b};
@@ -310,7 +314,8 @@ static kn_status keep_z(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-/* Visitor, start of a loop over cached z: allocates one block of both kinds (n x width). */
+/* Block visitor, called before the first block of a loop over cached z-scores: allocates one block
+ * for each of both deviances (n x width). */
 static kn_status begin_recall(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     kn_status status;
@@ -328,13 +333,13 @@ void kn_z_replay_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t T)
     kn_plan_alloc_d(r, KN_NEED_WORK, n, kn_block_loop_width(0, T));
 }
 
-/* Worker: copies cached z of both deviances of columns from .. to - 1 to double precision. */
-static void recall_columns(void *self, ptrdiff_t from, ptrdiff_t to)
+/* Worker: copies cached z of both deviances of columns from .. end - 1 to double precision. */
+static void recall_columns(void *self, ptrdiff_t from, ptrdiff_t end)
 {
     const kept_job *job = self;
     ptrdiff_t n = job->k->n;
     for (int k = 0; k < 2; k++)
-        for (ptrdiff_t j = from; j < to; j++) {
+        for (ptrdiff_t j = from; j < end; j++) {
             const float *kept = job->k->joint[k] + (job->b->first - job->k->own.first + j) * n;
             double *z = kn_col(job->k->recalled[k], j);
             for (ptrdiff_t i = 0; i < n; i++)
@@ -342,7 +347,8 @@ static void recall_columns(void *self, ptrdiff_t from, ptrdiff_t to)
         }
 }
 
-/* Visitor, each block: sets z_joint and z_noise from the cache. */
+/* Block visitor, called for each block of responses: sets the z-scores of both whole-map deviances,
+ * z_joint and z_noise, from the cache. */
 static kn_status recall_z(kn_ctx *ctx, void *self, kn_block *b)
 {
     kn_z_cache *k = self;

@@ -39,12 +39,13 @@ void kn_site_adapted_clear(kn_site_adapted *a)
 
 /* Number of finite values of x among the controls, their mean, and their variance (divisor: count -
  * 1). */
-static double mean_of(kn_site_controls of, const double *x, double *mean, double *var)
+static double describe_controls(kn_site_controls controls, const double *x, double *mean,
+                                double *var)
 {
     double n = 0, square = 0;
     *mean = 0;
-    for (ptrdiff_t i = 0; i < of.n; i++) {
-        double xi = x[of.row ? of.row[i] : i], step = xi - *mean;
+    for (ptrdiff_t i = 0; i < controls.n; i++) {
+        double xi = x[controls.row ? controls.row[i] : i], step = xi - *mean;
         if (!isfinite(xi))
             continue;
         n++;
@@ -56,13 +57,13 @@ static double mean_of(kn_site_controls of, const double *x, double *mean, double
 }
 
 /* Until kn_site_adapted_finish(), `scale` holds V_j; NaN: none. */
-void kn_site_adapted_add(kn_site_adapted *a, ptrdiff_t j, kn_site_controls of, const double *r,
-                         const double *scaled)
+void kn_site_adapted_add(kn_site_adapted *a, ptrdiff_t j, kn_site_controls controls,
+                         const double *r, const double *scaled)
 {
     double var, mean;
-    a->n[j] = mean_of(of, r, &mean, &var);
+    a->n[j] = describe_controls(controls, r, &mean, &var);
     a->raw_offset[j] = a->n[j] > 0 ? mean : NAN;
-    double n = mean_of(of, scaled, &mean, &var);
+    double n = describe_controls(controls, scaled, &mean, &var);
     a->scale[j] = n >= MIN_SCALE && var > 0 ? var : NAN;
 }
 
@@ -75,9 +76,10 @@ void kn_site_adapted_break(kn_site_adapted *a, ptrdiff_t j)
 
 /* ---- offsets -------------------------------------------------------------------------------- */
 
-/* kappa, how unusual the offsets of the site are: mean excess of m_j^2/tau2*_j over its
- * expectation, shrunk to 1. Over the responses with controls and tau2* > 0; 1 without any. */
-static double kappa_of(const kn_sites *p, const kn_site_adapted *a)
+/* kappa, how unusual the offsets of the new site are among sites (1: typical): mean excess of the
+ * squared offsets over their expectation, shrunk to 1. Over the responses with controls and a
+ * variance between sites; 1 without any. */
+static double estimate_kappa(const kn_sites *p, const kn_site_adapted *a)
 {
     double responses = 0, excess = 0;
     for (ptrdiff_t j = 0; j < a->T; j++) {
@@ -93,9 +95,9 @@ static double kappa_of(const kn_sites *p, const kn_site_adapted *a)
     return (p->S1 + T_eff * fmax(0, excess / responses)) / (p->S1 + T_eff);
 }
 
-/* effect: the same as kappa over the median response, as a standard deviation, so that a few
- * responses in other units do not count. work: T doubles. */
-static double effect_of(const kn_sites *p, const kn_site_adapted *a, double *work)
+/* Size of the site effect among sites (1: typical), from the median response, so that a few
+ * responses in other units do not count. work: T doubles, overwritten. */
+static double estimate_effect(const kn_sites *p, const kn_site_adapted *a, double *work)
 {
     static const double MEDIAN = 0.454936423119572; /* of chi^2 with one degree of freedom */
     double rho = 0;
@@ -117,7 +119,8 @@ static double effect_of(const kn_sites *p, const kn_site_adapted *a, double *wor
     return sqrt((p->S1 + T_eff * own) / (p->S1 + T_eff));
 }
 
-/* Set shrink_j, offset_j and its variance of all responses, given kappa. */
+/* Set shrinkage, offset and its variance of each response: the mean residual of the controls,
+ * shrunk to the prior mean; given kappa. */
 static void set_offsets(const kn_sites *p, kn_site_adapted *a)
 {
     for (ptrdiff_t j = 0; j < a->T; j++) {
@@ -137,8 +140,8 @@ static void set_offsets(const kn_sites *p, kn_site_adapted *a)
 
 /* ---- scales --------------------------------------------------------------------------------- */
 
-/* L_j, the logarithm of the noise of response j at the site relative to the prior's, corrected for
- * its bias; *f its sampling variance. NaN: response j has no usable variance. */
+/* Logarithm of the noise variance of response j at the new site over that of the training sites,
+ * corrected for its bias; *f its sampling variance. NaN: response j has no usable variance. */
 static double ln_scale(const kn_sites *p, const kn_site_adapted *a, ptrdiff_t j, double *f)
 {
     *f = p->kurt / (a->n[j] - 1);
@@ -149,9 +152,9 @@ typedef struct scales { /* moments of L_j over responses */
     double n, mean, square, f;
 } scales;
 
-/* Moments of L_j over the responses with at least `lowest` controls; n = 0 and f NaN if there are
- * none. */
-static scales scales_of(const kn_sites *p, const kn_site_adapted *a, double lowest)
+/* Number, mean and sum of squares of ln_scale() over the responses with at least `lowest` controls,
+ * and the mean of its sampling variance; n = 0 and f NaN if there are none. */
+static scales collect_scales(const kn_sites *p, const kn_site_adapted *a, double lowest)
 {
     scales s = {0};
     for (ptrdiff_t j = 0; j < a->T; j++) {
@@ -167,12 +170,12 @@ static scales scales_of(const kn_sites *p, const kn_site_adapted *a, double lowe
     return s;
 }
 
-/* v: variance of L_j over the responses of the site, shrunk to v_b of the prior. Responses with few
- * controls are left out: ln V has a long left tail then, which would be taken for a property of the
- * site. */
-static double spread_of(const kn_sites *p, const kn_site_adapted *a)
+/* Variance of ln_scale() over the responses of the site, shrunk to that of the prior. Responses
+ * with few controls are left out: their logarithm has a long left tail, which would be taken for a
+ * property of the site. */
+static double estimate_spread(const kn_sites *p, const kn_site_adapted *a)
 {
-    scales s = scales_of(p, a, KN_SITE_FEW);
+    scales s = collect_scales(p, a, KN_SITE_FEW);
     if (s.n < 2) /* the spread needs two responses */
         return p->v_b;
     double T_eff = fmin(p->T_eff_scale, s.n);
@@ -180,12 +183,12 @@ static double spread_of(const kn_sites *p, const kn_site_adapted *a)
     return (p->S1 * p->v_b + T_eff * var) / (p->S1 + T_eff);
 }
 
-/* Set factor, and scale_j of all responses; on entry a->scale holds the variance V_j (NaN:
- * none). */
+/* Set the noise factor that all responses of the site share, and the factor of each response; on
+ * entry a->scale holds the variance of the controls' residuals (NaN: none). */
 static void set_scales(const kn_sites *p, kn_site_adapted *a)
 {
-    scales s = scales_of(p, a, MIN_SCALE);
-    double T_eff = fmin(p->T_eff_scale, s.n), v = spread_of(p, a);
+    scales s = collect_scales(p, a, MIN_SCALE);
+    double T_eff = fmin(p->T_eff_scale, s.n), v = estimate_spread(p, a);
     double k_a = p->v_a / (p->v_a + s.f / T_eff);
     if (s.n > 0)
         a->factor = exp(k_a * s.mean);
@@ -200,8 +203,8 @@ static void set_scales(const kn_sites *p, kn_site_adapted *a)
 void kn_site_adapted_finish(const kn_sites *prior, kn_site_adapted *a)
 {
     assert(prior->T == a->T);
-    a->kappa = kappa_of(prior, a);
-    a->effect = effect_of(prior, a, a->shrink); /* which set_offsets() overwrites */
+    a->kappa = estimate_kappa(prior, a);
+    a->effect = estimate_effect(prior, a, a->shrink); /* which set_offsets() overwrites */
     set_offsets(prior, a);
     set_scales(prior, a);
 }

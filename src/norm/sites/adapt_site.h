@@ -54,7 +54,8 @@ typedef struct kn_site_adapted { /* standardised units */
     double *broken;              /* T: 1: all controls have one value; else 0 */
 } kn_site_adapted;
 
-/* Allocate arrays of T responses, with kappa = effect = factor = 1. */
+/* Allocate the estimate of one new site for T responses, before any control; out is owned by the
+ * caller. KN_ERR_MEMORY. */
 kn_status kn_site_adapted_new(kn_ctx *ctx, ptrdiff_t T, kn_site_adapted *out);
 /* Free the arrays; {0} is allowed. */
 void kn_site_adapted_clear(kn_site_adapted *a);
@@ -68,13 +69,15 @@ typedef struct kn_site_controls {
 /* Add response j: residuals r of the controls, standardised units, and the same scaled by
  * exp(-eta/2) (may be the same array); NaN: missing. Different responses may be added in any order
  * and in parallel. */
-void kn_site_adapted_add(kn_site_adapted *a, ptrdiff_t j, kn_site_controls of, const double *r,
-                         const double *scaled);
+void kn_site_adapted_add(kn_site_adapted *a, ptrdiff_t j, kn_site_controls controls,
+                         const double *r, const double *scaled);
 
-/* Make response j one without any control, instead of kn_site_adapted_add(). */
+/* Mark response j as broken (one value in all controls): it is treated as one without any control.
+ * Called instead of kn_site_adapted_add(). */
 void kn_site_adapted_break(kn_site_adapted *a, ptrdiff_t j);
 
-/* Compute kappa, offsets and scales after all T responses have been added. O(T), no allocation. */
+/* Estimate the effect of a new site (how unusual it is, offset and noise scale per response) after
+ * all T responses have been added, shrunk to the prior of training sites. O(T), cannot fail. */
 void kn_site_adapted_finish(const kn_sites *prior, kn_site_adapted *a);
 
 #endif

@@ -11,23 +11,12 @@
 #include "data/mpi/gather_responses.h"
 #include "gp/block_visitor.h"
 #include "gp/method.h"
+#include "norm/calibration/learn_subsample.h"
 
 enum { COLUMNS = 16 };                /* chunk size of the parallel loop */
 static const uint64_t STREAM = 0x517; /* stream of the random generator */
 
 /* ---- subsample of responses ----------------------------------------------------------------- */
-
-static const double SAMPLE_CELLS = 6e5;
-enum { SAMPLE_MIN = 500, SAMPLE_MAX = 5000 };
-
-/* Number of responses, of T, that are kept for n participants: about 6e5 cells, 500 to 5000
- * responses. */
-static ptrdiff_t sample_size(ptrdiff_t n, ptrdiff_t T)
-{
-    ptrdiff_t limit = (ptrdiff_t)(SAMPLE_CELLS / (double)n);
-    limit = limit < SAMPLE_MIN ? SAMPLE_MIN : kn_min_size(limit, SAMPLE_MAX);
-    return kn_min_size(T, limit);
-}
 
 /* Draw t of T responses without replacement by the seed, into sample (t) in ascending order
  * (sequential sampling). */
@@ -41,7 +30,8 @@ static void draw_sample(uint64_t seed, ptrdiff_t T, ptrdiff_t t, ptrdiff_t *samp
             sample[drawn++] = j;
 }
 
-/* Position of the first drawn response whose index is at least j; m->t if there is none. */
+/* Position of the first response with index >= j among those drawn for T_eff, the effective number
+ * of responses; m->t if there is none. */
 static ptrdiff_t sample_lower_bound(const kn_sites_builder *m, ptrdiff_t j)
 {
     ptrdiff_t low = 0, high = m->t; /* sample[low - 1] < j <= sample[high] */
@@ -55,7 +45,8 @@ static ptrdiff_t sample_lower_bound(const kn_sites_builder *m, ptrdiff_t j)
     return low;
 }
 
-/* Position of response j among the drawn ones; -1: it was not drawn. */
+/* Position of response j among those drawn for T_eff, the effective number of responses; -1: it was
+ * not drawn. */
 static ptrdiff_t sample_index(const kn_sites_builder *m, ptrdiff_t j)
 {
     ptrdiff_t index = sample_lower_bound(m, j);
@@ -93,7 +84,7 @@ kn_status kn_sites_builder_new(kn_ctx *ctx, const kn_sites_shape *shape, kn_site
     KN_TRY(kn_sites_new(ctx, shape->T, out));
     KN_TRY(kn_alloc_d(ctx, shape->T, &m->sites));
     KN_TRY(kn_slots_new(ctx, shape->blocks, kn_site_sums(shape->of.S), &m->sums));
-    m->t = sample_size(n, shape->T);
+    m->t = kn_learner_sample_size(n, shape->T);
     KN_TRY(kn_alloc_i(ctx, m->t, &m->sample));
     if (shape->key && m->t < shape->T)
         KN_TRY(kn_responses_draw(ctx, shape->key, shape->T, shape->seed, m->t, m->sample));
@@ -125,26 +116,26 @@ typedef struct add_job {
 /* Moments of one response over the sites from e (n), unscaled (k = 0) or scaled (k = 1) residuals.
  * If it was drawn (index >= 0), e - ebar_s and its degrees of freedom are kept. work: n + 3 S
  * doubles. */
-static kn_site_moments moments_of(kn_sites_builder *m, int k, const double *e, double *work,
-                                  ptrdiff_t index)
+static kn_site_moments compute_moments(kn_sites_builder *m, int k, const double *e, double *work,
+                                       ptrdiff_t index)
 {
     ptrdiff_t n = m->shape.of.n;
     int S = m->shape.of.S;
     double *site = work + n;
     kn_site_sums_of_response sums = {site, site + S, site + 2 * (ptrdiff_t)S};
-    kn_site_moments of = kn_site_moments_of(&m->shape.of, e, &sums, work);
+    kn_site_moments moments = kn_site_moments_of(&m->shape.of, e, &sums, work);
     if (index >= 0) {
         double *kept = kn_col(m->within[k], index);
         for (ptrdiff_t i = 0; i < n; i++)
             kept[i] = work[i];
-        m->dof[k][index] = of.N - of.S;
+        m->dof[k][index] = moments.N - moments.S;
     }
-    return of;
+    return moments;
 }
 
-/* Worker of kn_sites_builder_add(): moments of responses from .. to - 1 of the block, into the
+/* Worker of kn_sites_builder_add(): moments of responses from .. end - 1 of the block, into the
  * builder and its result. */
-static void add_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
+static void add_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t end)
 {
     const add_job *job = self;
     kn_sites_builder *m = job->m;
@@ -153,21 +144,21 @@ static void add_columns(void *self, int worker, ptrdiff_t from, ptrdiff_t to)
     int S = m->shape.of.S;
     double *work = kn_col(m->work, worker), *site = work + n;
     kn_site_sums_of_response sums = {site, site + S, site + 2 * (ptrdiff_t)S};
-    for (ptrdiff_t j = from; j < to; j++) {
+    for (ptrdiff_t j = from; j < end; j++) {
         ptrdiff_t response = job->b->first + j, index = sample_index(m, response);
-        kn_site_moments *of = &m->moments[2 * j];
-        of[0] = moments_of(m, 0, kn_col(job->b->e, j), work, index);
-        of[1] = of[0];
+        kn_site_moments *moments = &m->moments[2 * j];
+        moments[0] = compute_moments(m, 0, kn_col(job->b->e, j), work, index);
+        moments[1] = moments[0];
         if (m->shape.scaled)
-            of[1] = moments_of(m, 1, kn_col(job->b->scaled, j), work, index);
-        kn_site_ln_ratio(&sums, S, of[1].w, kn_col(m->ln_ratio, j));
+            moments[1] = compute_moments(m, 1, kn_col(job->b->scaled, j), work, index);
+        kn_site_ln_ratio(&sums, S, moments[1].w, kn_col(m->ln_ratio, j));
         for (int s = 0; s < S; s++)
             kn_col(m->count, j)[s] = sums.count[s];
-        m->sites[response] = of[0].S;
-        out->mu[response] = of[0].mu;
-        out->tau2[response] = of[0].tau2;
-        out->w[response] = of[0].w;
-        out->w_scale[response] = of[1].w;
+        m->sites[response] = moments[0].S;
+        out->mu[response] = moments[0].mu;
+        out->tau2[response] = moments[0].tau2;
+        out->w[response] = moments[0].w;
+        out->w_scale[response] = moments[1].w;
     }
 }
 
@@ -205,7 +196,8 @@ typedef struct sites_pass {
     kn_sites_builder maker;
 } sites_pass;
 
-/* Visitor, start of the loop: makes the builder of the site prior for the sizes of the plan. */
+/* Block visitor, called before the first block: creates the builder of the site prior for the sizes
+ * of the loop. */
 static kn_status begin_sites(kn_ctx *ctx, void *self, const kn_block_loop_plan *plan)
 {
     sites_pass *w = self;
@@ -224,14 +216,14 @@ typedef struct residual_job {
     const kn_block *b;
 } residual_job;
 
-/* Worker: for responses from .. to - 1 of the block, overwrites y with e = y - mean, and the mean
+/* Worker: for responses from .. end - 1 of the block, overwrites y with e = y - mean, and the mean
  * with e exp(-eta/2); neither is needed after this. */
-static void make_residuals(void *self, ptrdiff_t from, ptrdiff_t to)
+static void make_residuals(void *self, ptrdiff_t from, ptrdiff_t end)
 {
     const residual_job *job = self;
     const kn_block *b = job->b;
     kn_mat D = job->of->D;
-    for (ptrdiff_t j = from; j < to; j++) {
+    for (ptrdiff_t j = from; j < end; j++) {
         double *e = kn_col(b->y, j), *scaled = kn_col(b->mean, j);
         for (ptrdiff_t i = 0; i < b->y.rows; i++)
             e[i] = isfinite(e[i]) ? e[i] - scaled[i] : NAN;
@@ -244,7 +236,8 @@ static void make_residuals(void *self, ptrdiff_t from, ptrdiff_t to)
     }
 }
 
-/* Visitor, each block: makes its residuals and adds them to the builder. */
+/* Block visitor, called for each block of responses: computes its residuals and adds them to the
+ * builder of the site prior. */
 static kn_status add_block(kn_ctx *ctx, void *self, kn_block *b)
 {
     sites_pass *w = self;
@@ -253,12 +246,12 @@ static kn_status add_block(kn_ctx *ctx, void *self, kn_block *b)
     return KN_OK;
 }
 
-/* Broadcast the residuals of the drawn responses in the range `of`, which rank r has seen.
+/* Broadcast the residuals of the drawn responses in the range `range`, which rank r has seen.
  * Collective. */
-static kn_status broadcast_sample(kn_ctx *ctx, kn_sites_builder *m, kn_index_range of, int r)
+static kn_status broadcast_sample(kn_ctx *ctx, kn_sites_builder *m, kn_index_range range, int r)
 {
     kn_status status = KN_OK;
-    ptrdiff_t at = sample_lower_bound(m, of.first), n = sample_lower_bound(m, of.last) - at,
+    ptrdiff_t at = sample_lower_bound(m, range.first), n = sample_lower_bound(m, range.last) - at,
               bytes = sizeof(double);
     for (int k = 0; k < 2 && n > 0 && m->within[k].data; k++) {
         KN_TRY(kn_comm_broadcast(ctx, kn_col(m->within[k], at), n * m->within[k].ld * bytes, r));
@@ -282,8 +275,8 @@ out:
     return status;
 }
 
-/* Visitor, end of the loop: exchanges the results of all ranks and completes the prior.
- * Collective. */
+/* Block visitor, called after the last block: exchanges the results of all MPI ranks and completes
+ * the site prior. Collective. */
 static kn_status end_sites(kn_ctx *ctx, void *self)
 {
     sites_pass *w = self;
@@ -309,7 +302,7 @@ void kn_sites_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, int S)
 {
     enum { OF_A_RESPONSE = 4 };
     ptrdiff_t blocks = 1 + s->T / KN_BLOCK, width = kn_block_loop_width(0, s->T);
-    ptrdiff_t t = sample_size(n, s->T);
+    ptrdiff_t t = kn_learner_sample_size(n, s->T);
     kn_plan_stage(r, "sites");
     for (int k = 0; k < OF_A_RESPONSE; k++)
         kn_plan_alloc_d(r, KN_NEED_REFERENCE, s->T, 1);

@@ -68,11 +68,13 @@ typedef struct kn_sites_job {
     uint64_t seed;
 } kn_sites_job;
 
-/* Estimate the site prior from the maps; out is owned by the caller. Collective. */
+/* Estimate the site prior from cross-validated maps of n participants, in one block loop over the
+ * responses; out is owned by the caller. KN_ERR_DATA if no two participants share a site.
+ * Collective. */
 kn_status kn_sites_make(kn_ctx *ctx, const kn_sites_job *job, kn_sites *out);
 
-/* Memory plan for n participants in S sites, by maps of the folds; keeps what the result and the
- * maps hold. */
+/* Add to the memory plan r what kn_sites_make() allocates for n participants in S sites: the result
+ * and the maps stay, the rest is temporary. */
 void kn_sites_need(kn_mem_plan *r, const kn_problem_size *s, ptrdiff_t n, int S);
 
 #endif

@@ -44,32 +44,32 @@ void kn_sites_clear(kn_sites *s)
 
 /* Counts, means and sums of squares of e (n) within each site (S each), and within = e - ebar_s
  * (n). In two passes, since the mean of a site may be far from 0. */
-static void split_by_site(const kn_site_assignment *of, const double *e,
+static void split_by_site(const kn_site_assignment *sites, const double *e,
                           const kn_site_sums_of_response *sums, double *within)
 {
-    for (int s = 0; s < of->S; s++)
+    for (int s = 0; s < sites->S; s++)
         sums->count[s] = sums->mean[s] = sums->square[s] = 0;
-    for (ptrdiff_t i = 0; i < of->n; i++) {
-        int s = of->site[i];
+    for (ptrdiff_t i = 0; i < sites->n; i++) {
+        int s = sites->site[i];
         within[i] = s >= 0 && isfinite(e[i]) ? e[i] : NAN;
         if (isnan(within[i]))
             continue;
         sums->count[s]++;
         sums->mean[s] += e[i];
     }
-    for (int s = 0; s < of->S; s++)
+    for (int s = 0; s < sites->S; s++)
         if (sums->count[s] > 0)
             sums->mean[s] /= sums->count[s];
-    for (ptrdiff_t i = 0; i < of->n; i++) {
+    for (ptrdiff_t i = 0; i < sites->n; i++) {
         if (isnan(within[i]))
             continue;
-        within[i] -= sums->mean[of->site[i]];
-        sums->square[of->site[i]] += within[i] * within[i];
+        within[i] -= sums->mean[sites->site[i]];
+        sums->square[sites->site[i]] += within[i] * within[i];
     }
 }
 
-/* Weighted mean of the site means, weights 1/(tau2 + w/n_s), or n_s, the limit, if both variances
- * are 0. */
+/* Weighted mean of the site means of one response, with weights 1/(tau2 + w/n_s), n_s values in
+ * site s; or n_s if both variances are 0. */
 static double mean_of_sites(const kn_site_sums_of_response *sums, int S, double tau2, double w)
 {
     double sum = 0, weight = 0;
@@ -83,12 +83,12 @@ static double mean_of_sites(const kn_site_sums_of_response *sums, int S, double 
     return sum / weight;
 }
 
-/* Add u^2 and u^4 of one response to its moments, u = (e - ebar_s)/sqrt(w); within (n): e -
- * ebar_s. */
-static void add_standardised_moments(const kn_site_assignment *of, const double *within,
+/* Add the sums of u^2 and u^4 of one response to its moments, u = (e - mean of its site)/sqrt(w);
+ * within (n): e - mean of its site, NaN: missing. */
+static void add_standardised_moments(const kn_site_assignment *sites, const double *within,
                                      kn_site_moments *m)
 {
-    for (ptrdiff_t i = 0; i < of->n; i++) {
+    for (ptrdiff_t i = 0; i < sites->n; i++) {
         double u2 = within[i] * within[i] / m->w;
         if (isnan(within[i]))
             continue;
@@ -97,25 +97,25 @@ static void add_standardised_moments(const kn_site_assignment *of, const double 
     }
 }
 
-kn_site_moments kn_site_moments_of(const kn_site_assignment *of, const double *e,
+kn_site_moments kn_site_moments_of(const kn_site_assignment *sites, const double *e,
                                    const kn_site_sums_of_response *sums, double *within)
 {
     kn_site_moments m = {.w = NAN, .tau2 = NAN};
     double sum = 0, squares = 0, n2 = 0, Q = 0;
-    split_by_site(of, e, sums, within);
-    for (int s = 0; s < of->S; s++) {
+    split_by_site(sites, e, sums, within);
+    for (int s = 0; s < sites->S; s++) {
         m.N += sums->count[s];
         m.S += sums->count[s] > 0;
         sum += sums->count[s] * sums->mean[s];
         squares += sums->square[s];
         n2 += sums->count[s] * sums->count[s];
     }
-    for (int s = 0; s < of->S; s++)
+    for (int s = 0; s < sites->S; s++)
         Q += sums->count[s] * pow(sums->mean[s] - sum / m.N, 2);
     if (m.N > m.S) {
         m.w = squares / (m.N - m.S);
         if (m.w > 0)
-            add_standardised_moments(of, within, &m);
+            add_standardised_moments(sites, within, &m);
     } else if (m.N > 1) {
         m.w = Q / (m.N - 1);
     }
@@ -123,7 +123,7 @@ kn_site_moments kn_site_moments_of(const kn_site_assignment *of, const double *e
         return m;
     if (m.N > m.S)
         m.tau2 = fmax(0, (Q - (m.S - 1) * m.w) / (m.N - n2 / m.N));
-    m.mu = m.N > m.S ? mean_of_sites(sums, of->S, m.tau2, m.w) : sum / m.N;
+    m.mu = m.N > m.S ? mean_of_sites(sums, sites->S, m.tau2, m.w) : sum / m.N;
     return m;
 }
 
@@ -179,10 +179,10 @@ void kn_site_sums_add(double *sums, int S, const kn_site_moments *offset,
 
 /* ---- T_eff ---------------------------------------------------------------------------------- */
 
-/* Normalise the usable columns of `within` (n x t) and move them to the front, 0 if missing;
- * returns their number. observed (n): sum_j o_ij/sqrt(N_j (N_j - S_j)), o_ij = 1 if i has a value
- * of j. */
-static ptrdiff_t unit_columns(kn_mat within, const double *dof, double *observed)
+/* Scale the usable columns of `within` (n x t; NaN: missing) to length 1 and move them to the
+ * front, 0 if missing; returns their number. observed (n): sum over responses j of 1/sqrt(N_j (N_j
+ * - S_j)) where the participant has a value. */
+static ptrdiff_t normalise_columns(kn_mat within, const double *dof, double *observed)
 {
     ptrdiff_t used = 0;
     for (ptrdiff_t j = 0; j < within.cols; j++) {
@@ -224,7 +224,7 @@ kn_status kn_site_T_eff(kn_ctx *ctx, kn_mat within, const double *dof, ptrdiff_t
     double *observed = NULL, chance = 0, all = (double)T;
     *T_eff = 1;
     KN_TRY(kn_alloc_d(ctx, within.rows, &observed));
-    ptrdiff_t t = unit_columns(within, dof, observed), n = within.rows;
+    ptrdiff_t t = normalise_columns(within, dof, observed), n = within.rows;
     if (t < 2)
         goto out;
     KN_TRY(kn_mat_new(ctx, kn_min_size(n, t), kn_min_size(n, t), &gram));
@@ -250,9 +250,9 @@ void kn_site_T_eff_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t t)
 
 /* ---- all responses -------------------------------------------------------------------------- */
 
-/* Set v_a and v_b of the prior: how the logarithm of the noise varies over sites, and over the
- * responses of a site. From sites with enough values in at least half of the responses; usual
- * values with fewer than 3 such sites. */
+/* Set v_a and v_b of the site prior: how the logarithm of the noise varies between sites, and
+ * between the responses of a site. From sites with enough values in at least half of the responses;
+ * usual values with fewer than 3 such sites. */
 static void spread_of_noise(const double *sums, int S, kn_sites *out)
 {
     double k = out->kurt, n = 0, mean_a = 0, var_a = 0, f = 0, between = 0;
@@ -277,8 +277,9 @@ static void spread_of_noise(const double *sums, int S, kn_sites *out)
     out->v_b = fmax((between - f * (1 - 1 / out->T_eff_scale)) / n, MIN_V);
 }
 
-/* Set tau2*, mu and w of each response: tau2 is shrunk to ratio w. ratio: mean tau2 over mean w of
- * all responses; sites (T): sites of each response. */
+/* Complete variance between sites (tau2), mean (mu) and variance within sites (w) of each response:
+ * tau2 is shrunk to ratio w. ratio: mean tau2 over mean w of all responses; sites (T): sites of
+ * each response. */
 static void shrink_responses(const double *sums, double ratio, const double *sites, kn_sites *out)
 {
     double w = sums[W] / sums[KNOWN], w_scale = sums[W_SCALE] / sums[KNOWN];

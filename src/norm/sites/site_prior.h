@@ -44,7 +44,8 @@ typedef struct kn_sites { /* standardised units */
     double *w, *w_scale;
 } kn_sites;
 
-/* Allocate arrays of T responses. */
+/* Allocate an empty site prior for T responses; out is owned by the caller (kn_sites_clear).
+ * KN_ERR_MEMORY. */
 kn_status kn_sites_new(kn_ctx *ctx, ptrdiff_t T, kn_sites *out);
 /* Free the arrays; {0} is allowed. */
 void kn_sites_clear(kn_sites *s);
@@ -73,14 +74,15 @@ typedef struct kn_site_moments { /* of one response */
 
 /* Moments of one response from residuals e (n; NaN: missing). sums (S each) receives the sums per
  * site, within (n) the differences e - ebar_s, NaN if missing or without site. O(n + S). */
-kn_site_moments kn_site_moments_of(const kn_site_assignment *of, const double *e,
+kn_site_moments kn_site_moments_of(const kn_site_assignment *sites, const double *e,
                                    const kn_site_sums_of_response *sums, double *within);
 
 /* Number of doubles in the array that kn_site_sums_add() fills, for S sites. */
 ptrdiff_t kn_site_sums(int S);
-/* Add one response to the sums; such arrays may be added elementwise. offset, scale: moments of
- * unscaled and scaled residuals. ln_ratio, count (S): ln(V_s/w) of scaled residuals, NaN:
- * none, and n_s. */
+
+/* Add one response to the sums over responses of the site prior, kn_site_sums(S) doubles; such
+ * arrays may be added to each other. offset, scale: its moments by unscaled and scaled residuals.
+ * ln_ratio (S): ln(V_s/w) of each site, NaN: none; count (S): values of each site. */
 void kn_site_sums_add(double *sums, int S, const kn_site_moments *offset,
                       const kn_site_moments *scale, const double *ln_ratio, const double *count);
 
@@ -101,12 +103,13 @@ void kn_site_ln_ratio(const kn_site_sums_of_response *sums, int S, double w, dou
  * 0: response is skipped. 2 n t min(n, t) flops, a matrix of min(n, t)^2. */
 kn_status kn_site_T_eff(kn_ctx *ctx, kn_mat within, const double *dof, ptrdiff_t T, double *T_eff);
 
-/* Memory plan of kn_site_T_eff(), temporary. */
+/* Add to the memory plan r what kn_site_T_eff() allocates temporarily for n participants and t
+ * responses. */
 void kn_site_T_eff_need(kn_mem_plan *r, ptrdiff_t n, ptrdiff_t t);
 
-/* Complete the prior from the sums over all responses. On entry T_eff of both kinds is set, and
- * mu, tau2, w, w_scale hold each response's moments. sites (T): each response's S. KN_ERR_DATA:
- * no values at all. */
+/* Complete the site prior (distribution of site effects) from the sums over all responses. On entry
+ * T_eff of both kinds is set, and mu, tau2, w, w_scale hold the moments of each response. sites
+ * (T): number of sites with a value of each response. KN_ERR_DATA: no values at all. */
 kn_status kn_sites_finish(kn_ctx *ctx, const double *sums, int S, const double *sites,
                           kn_sites *out);
 

@@ -46,6 +46,7 @@ kn_status kn_job_part_path(kn_ctx *ctx, const char *dir, kn_job_part part, const
     return n < KN_PART_PATH ? KN_OK : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", dir);
 }
 
+/* Path of the file with the scores of a job part. KN_ERR_IO if it is too long. */
 static kn_status part_path(kn_ctx *ctx, const char *dir, kn_job_part part, char path[PATH])
 {
     return kn_job_part_path(ctx, dir, part, "scores", ".safetensors", path);
@@ -53,6 +54,7 @@ static kn_status part_path(kn_ctx *ctx, const char *dir, kn_job_part part, char 
 
 /* ---- one participant as a row ---- */
 
+/* Number of doubles in a row of pack_participant(). */
 static int columns_of(const kn_scores *s)
 {
     int n = 0;
@@ -61,7 +63,7 @@ static int columns_of(const kn_scores *s)
     return s->scored ? n + OWN + KN_CALIBRATION_TALLY : 1;
 }
 
-/* Packs participant i into a row of columns_of(s) doubles; unpack is the inverse. */
+/* Pack the results of participant i into a row of columns_of(s) doubles. */
 static void pack_participant(kn_scores *s, ptrdiff_t i, double *row)
 {
     int k = 0;
@@ -79,7 +81,7 @@ static void pack_participant(kn_scores *s, ptrdiff_t i, double *row)
     memcpy(row + k, &s->tally[i], sizeof s->tally[i]);
 }
 
-/* Converts to an integer from `lowest` to `limit`; KN_ERR_FORMAT otherwise. */
+/* *out = x, if it is an integer from `lowest` to `limit`; KN_ERR_FORMAT otherwise. */
 static kn_status read_integer(kn_ctx *ctx, const kn_st_file *f, double x, ptrdiff_t lowest,
                               ptrdiff_t limit, ptrdiff_t *out)
 {
@@ -90,7 +92,8 @@ static kn_status read_integer(kn_ctx *ctx, const kn_st_file *f, double x, ptrdif
     return KN_OK;
 }
 
-/* Unpacks a row into participant i; KN_ERR_FORMAT for indices out of range. */
+/* Set the results of participant i from a row that pack_participant() wrote; KN_ERR_FORMAT for
+ * indices out of range. */
 static kn_status unpack_participant(kn_ctx *ctx, const kn_st_file *f, const double *row,
                                     kn_scores *s, ptrdiff_t i)
 {
@@ -127,6 +130,7 @@ kn_status kn_job_part_check(kn_ctx *ctx, const char *dir, kn_job_part part,
     return status == KN_OK ? kn_writer_check(ctx, path, options) : status;
 }
 
+/* Set a metadata entry to a hash, as 16 hexadecimal digits. */
 static kn_status set_hash(kn_ctx *ctx, kn_st_writer *w, const char *key, uint64_t h)
 {
     char text[DIGITS];
@@ -134,6 +138,7 @@ static kn_status set_hash(kn_ctx *ctx, kn_st_writer *w, const char *key, uint64_
     return kn_st_set_metadata(ctx, w, key, text);
 }
 
+/* Set a metadata entry to a whole number. */
 static kn_status set_number(kn_ctx *ctx, kn_st_writer *w, const char *key, ptrdiff_t n)
 {
     char text[DIGITS];
@@ -141,8 +146,8 @@ static kn_status set_number(kn_ctx *ctx, kn_st_writer *w, const char *key, ptrdi
     return kn_st_set_metadata(ctx, w, key, text);
 }
 
-/* Adds the stamp of a job part: what must agree between parts (model, options, list, responses),
- * and the hashes of its maps. */
+/* Add the stamp of a job part: what must agree between parts (model, options, list, responses), and
+ * the hashes of its maps. */
 static kn_status add_metadata(kn_ctx *ctx, kn_st_writer *w, kn_job_part part,
                               const kn_job_part_stamp *stamp)
 {
@@ -166,8 +171,8 @@ out:
     return status;
 }
 
-/* Adds the sums over participants that joining needs: metrics, calibration bins, zero counts and
- * hashes. */
+/* Add the sums over participants that the join needs: metrics, histogram of z, responses that are
+ * 0, and hashes of the responses. */
 static kn_status add_scored(kn_ctx *ctx, kn_st_writer *w, const kn_scores *s)
 {
     kn_status status;
@@ -211,7 +216,7 @@ out:
 
 /* ---- reading ---- */
 
-/* Reads a hash from the metadata; KN_ERR_FORMAT if it is missing or not hexadecimal. */
+/* Read a hash from the metadata; KN_ERR_FORMAT if it is missing or not hexadecimal. */
 static kn_status get_hash(kn_ctx *ctx, const kn_st_file *f, const char *key, uint64_t *out)
 {
     const char *text;
@@ -225,6 +230,7 @@ static kn_status get_hash(kn_ctx *ctx, const kn_st_file *f, const char *key, uin
                : kn_fail(ctx, KN_ERR_FORMAT, "%s: '%s' is not a hash", kn_st_name(f), key);
 }
 
+/* True if text is the decimal form of n. */
 static bool is_number(const char *text, ptrdiff_t n)
 {
     char own[DIGITS];
@@ -232,7 +238,8 @@ static bool is_number(const char *text, ptrdiff_t n)
     return strcmp(own, text) == 0;
 }
 
-/* Checks checksum, version and part number. */
+/* KN_ERR_FORMAT without checksum, KN_ERR_DATA if the file was made by another version or is another
+ * part than its name says. */
 static kn_status check_identity(kn_ctx *ctx, const kn_st_file *f, kn_job_part part)
 {
     kn_status status;
@@ -255,7 +262,8 @@ out:
     return status;
 }
 
-/* Compares the hashes with those of the join, and reads the hashes of the maps. */
+/* KN_ERR_DATA if the hashes of the part differ from those of the join (stamp); reads the hashes of
+ * its maps into stamp. */
 static kn_status check_stamp(kn_ctx *ctx, const kn_st_file *f, kn_job_part part,
                              kn_job_part_stamp *stamp)
 {
@@ -289,7 +297,7 @@ out:
     return status;
 }
 
-/* Reads the rows of a part into their places among all participants. */
+/* Read the results of the participants of a part to their positions among all participants. */
 static kn_status copy_participants(kn_ctx *ctx, const kn_st_file *f, kn_job_part part,
                                    kn_scores *all)
 {
@@ -312,7 +320,7 @@ out:
     return status;
 }
 
-/* Keeps responses that are 0 in all parts; both lists are ascending. */
+/* Keep the responses that are 0 in this part too; both lists are ascending. */
 static kn_status keep_zeros(kn_ctx *ctx, const kn_st_file *f, kn_scores *all)
 {
     int64_t *zero = NULL;
@@ -329,8 +337,8 @@ static kn_status keep_zeros(kn_ctx *ctx, const kn_st_file *f, kn_scores *all)
     return status;
 }
 
-/* Reads sums and histogram of a part, and adds them. */
-static kn_status take_sums(kn_ctx *ctx, const kn_st_file *f, kn_scores *all)
+/* Read sums and histogram of a part, and add them to `all`. KN_ERR_FORMAT for negative counts. */
+static kn_status add_sums(kn_ctx *ctx, const kn_st_file *f, kn_scores *all)
 {
     kn_status status;
     double *sums = NULL;
@@ -354,7 +362,7 @@ out:
     return status;
 }
 
-/* Checks that a part belongs to this call and adds its participants and sums to `all`. */
+/* Check that the file belongs to this join, and add its participants and sums to `all`. */
 static kn_status read_job_part(kn_ctx *ctx, const kn_st_file *f, kn_job_part part,
                                kn_job_part_stamp *stamp, kn_scores *all)
 {
@@ -363,7 +371,7 @@ static kn_status read_job_part(kn_ctx *ctx, const kn_st_file *f, kn_job_part par
     KN_TRY(check_stamp(ctx, f, part, stamp));
     KN_TRY(copy_participants(ctx, f, part, all));
     if (all->scored)
-        KN_TRY(take_sums(ctx, f, all));
+        KN_TRY(add_sums(ctx, f, all));
 out:
     return status;
 }
@@ -398,8 +406,8 @@ kn_status kn_job_parts_parse(kn_ctx *ctx, const kn_settings *s, kn_job_part *par
 
 /* ---- hashes ---- */
 
-/* Hash of all column names (row -1), all cells, which include labels and reasons for exclusion, and
- * the matched rows. */
+/* Hash of all column names (row -1) and all cells of the covariates, which include labels and
+ * reasons for exclusion, and of the matched rows. */
 static uint64_t hash_list(const kn_data *d)
 {
     const kn_table *t = d->covariates;
@@ -418,14 +426,15 @@ static uint64_t hash_list(const kn_data *d)
 }
 
 kn_status kn_job_parts_stamp(kn_ctx *ctx, const char *command, const kn_settings *s,
-                             const kn_participants_table *of, kn_job_part_stamp *out)
+                             const kn_participants_table *sheet, kn_job_part_stamp *out)
 {
     kn_status status;
-    *out = (kn_job_part_stamp){.participants = of->participants->n + of->participants->n_other,
-                               .options = kn_settings_hash_results(s, command),
-                               .list = hash_list(of->data)};
-    KN_TRY(kn_model_hash(ctx, of->model, &out->model));
-    KN_TRY(kn_responses_stamp(ctx, of->data, &out->responses));
+    *out =
+        (kn_job_part_stamp){.participants = sheet->participants->n + sheet->participants->n_other,
+                            .options = kn_settings_hash_results(s, command),
+                            .list = hash_list(sheet->data)};
+    KN_TRY(kn_model_hash(ctx, sheet->model, &out->model));
+    KN_TRY(kn_responses_stamp(ctx, sheet->data, &out->responses));
 out:
     return status;
 }
@@ -468,13 +477,13 @@ out:
 
 /* Plan: the model, tables of all participants, sums of all responses, and one part file. */
 kn_status kn_job_parts_check_memory(kn_ctx *ctx, const kn_job_parts *p,
-                                    const kn_participants_table *of)
+                                    const kn_participants_table *sheet)
 {
     kn_mem_plan r = {0};
     kn_mem_budget a = kn_mem_budget_of(ctx);
-    ptrdiff_t T = of->scores->T, rows = of->participants->n / p->n + 1;
-    kn_problem_size shape = {.N = of->participants->n, .T = T, .threads = 1, .value = 1};
-    kn_plan_alloc_bytes(&r, KN_NEED_BASIS, kn_model_bytes(of->model));
+    ptrdiff_t T = sheet->scores->T, rows = sheet->participants->n / p->n + 1;
+    kn_problem_size shape = {.N = sheet->participants->n, .T = T, .threads = 1, .value = 1};
+    kn_plan_alloc_bytes(&r, KN_NEED_BASIS, kn_model_bytes(sheet->model));
     kn_scores_need(&r, &shape, 1);
     kn_plan_alloc(&r, KN_NEED_WORK, T, sizeof(kn_metric_tally) + sizeof(float));
     kn_plan_alloc_d(&r, KN_NEED_WORK, rows, 64);
@@ -521,7 +530,7 @@ typedef struct source { /* map of one part */
     kn_hashing hash; /* hash of the rows read so far */
 } source;
 
-/* Opens a map of a part and checks that it is f->rows x f->T floats in C order. */
+/* Open a map of a job part; KN_ERR_FORMAT unless it is f->rows x f->T floats in C order. */
 static kn_status open_job_part(kn_ctx *ctx, const char *path, source *f)
 {
     kn_status status = kn_npy_open(ctx, path, &f->file);
@@ -534,7 +543,8 @@ static kn_status open_job_part(kn_ctx *ctx, const char *path, source *f)
     return status;
 }
 
-/* Reads row k; rows must be read in order, since the hash is checked at the last. */
+/* Read row k (T floats) of the map of a job part. Rows must be read in order, since the hash of the
+ * map is checked at the last; KN_ERR_FORMAT if it differs. */
 static kn_status read_row(kn_ctx *ctx, const kn_job_parts *p, int map, source *from, ptrdiff_t k,
                           float *row)
 {
@@ -555,7 +565,7 @@ out:
 }
 
 kn_status kn_job_parts_write_map(kn_ctx *ctx, const kn_job_parts *p, int k, const kn_scores *all,
-                                 kn_mapfile *to)
+                                 kn_mapfile *file)
 {
     kn_status status;
     void *memory = NULL;
@@ -573,7 +583,7 @@ kn_status kn_job_parts_write_map(kn_ctx *ctx, const kn_job_parts *p, int k, cons
     KN_TRY(kn_alloc_f(ctx, all->T, &row));
     for (ptrdiff_t i = 0; i < all->n; i++) {
         KN_TRY(read_row(ctx, p, k, &from[i % p->n], i / p->n, row));
-        KN_TRY(kn_mapfile_rows(ctx, to, row, 1));
+        KN_TRY(kn_mapfile_rows(ctx, file, row, 1));
         kn_report_progress(ctx, "joining", i + 1, all->n, NAN);
     }
 out:
@@ -586,6 +596,8 @@ out:
 
 /* ---- clean-up ---- */
 
+/* Delete a file; *stayed counts those that cannot be deleted. A file that does not exist is
+ * fine. */
 static void remove_file(const char *path, ptrdiff_t *stayed)
 {
     if (unlink(path) != 0 && errno != ENOENT)

@@ -36,13 +36,19 @@ typedef struct kn_job_part_stamp {
 
 /* File name without ending, such as "z.part-3-of-10", and its path dir/NAME + ending. */
 enum { KN_PART_NAME = 96, KN_PART_PATH = 4096 };
+
+/* out = file name without ending, such as "z.part-3-of-10" for what = "z". */
 void kn_job_part_name(kn_job_part part, const char *what, char out[KN_PART_NAME]);
+
+/* path = dir/NAME + ending, NAME by kn_job_part_name(). KN_ERR_IO if it is too long. */
 kn_status kn_job_part_path(kn_ctx *ctx, const char *dir, kn_job_part part, const char *what,
                            const char *ending, char path[KN_PART_PATH]);
 
-/* Checks that the file of the part can be written; then writes it. s: scores of the part. */
+/* Check before the computation that the file of the job part can be written. */
 kn_status kn_job_part_check(kn_ctx *ctx, const char *dir, kn_job_part part,
                             const kn_write_options *options);
+
+/* Write the file of a job part; s: its scores. */
 kn_status kn_job_part_write(kn_ctx *ctx, const kn_scores *s, kn_job_part part,
                             const kn_job_part_stamp *stamp, const char *dir,
                             const kn_write_options *options);
@@ -60,7 +66,7 @@ kn_status kn_job_parts_parse(kn_ctx *ctx, const kn_settings *s, kn_job_part *par
 
 /* Makes the hashes of model, options, list and responses, as far as scores depend on them. */
 kn_status kn_job_parts_stamp(kn_ctx *ctx, const char *command, const kn_settings *s,
-                             const kn_participants_table *of, kn_job_part_stamp *out);
+                             const kn_participants_table *sheet, kn_job_part_stamp *out);
 
 /* The n parts of a folder. */
 typedef struct kn_job_parts {
@@ -70,17 +76,18 @@ typedef struct kn_job_parts {
     uint64_t (*map)[KN_N_MAPS]; /* n: hashes of the maps of each part */
 } kn_job_parts;
 
-/* Checks that all part files exist; KN_ERR_DATA lists the missing ones. */
+/* Check that the files of all n job parts exist in dir (borrowed); KN_ERR_DATA lists the missing
+ * ones. out is owned by the caller. */
 kn_status kn_job_parts_find(kn_ctx *ctx, const char *dir, ptrdiff_t n, kn_job_parts *out);
 /* Checks the memory plan of the join against the budget; KN_ERR_MEMORY. */
 kn_status kn_job_parts_check_memory(kn_ctx *ctx, const kn_job_parts *p,
-                                    const kn_participants_table *of);
+                                    const kn_participants_table *sheet);
 /* Reads participants, sums and counts of all parts into `all`, which must be new. */
 kn_status kn_job_parts_read(kn_ctx *ctx, kn_job_parts *p, kn_scores *all);
 /* Writes map k of all participants in the order of the list. KN_ERR_FORMAT if a map of a part is
  * damaged. */
 kn_status kn_job_parts_write_map(kn_ctx *ctx, const kn_job_parts *p, int k, const kn_scores *all,
-                                 kn_mapfile *to);
+                                 kn_mapfile *file);
 /* Deletes the files of the parts, after everything else is in place. */
 void kn_job_parts_remove(kn_ctx *ctx, const kn_job_parts *p);
 void kn_job_parts_clear(kn_job_parts *p); /* accepts {0} */

@@ -39,7 +39,8 @@ double kn_join_bytes(ptrdiff_t n, ptrdiff_t T)
            (double)T * ((KN_N_METRICS + 2) * 8 + sizeof(kn_metric_sums));
 }
 
-/* Allocates scores of all participants, without a model. */
+/* Allocate the scores of all participants of the join, without a model; *out is owned by the
+ * caller, also after a failure. */
 static kn_status new_scores(kn_ctx *ctx, const kn_join_plan *plan, kn_scores **out)
 {
     kn_status status;
@@ -60,10 +61,8 @@ static kn_status new_scores(kn_ctx *ctx, const kn_join_plan *plan, kn_scores **o
     s->id = memory;
     for (int k = 0; kn_scores_slot(s, k); k++)
         KN_TRY(kn_alloc_d(ctx, n, kn_scores_slot(s, k)));
-    KN_TRY(kn_alloc(ctx, n, sizeof *s->implausible_reason, &memory));
-    s->implausible_reason = memory;
-    KN_TRY(kn_alloc(ctx, n, sizeof *s->abnormal, &memory));
-    s->abnormal = memory;
+    KN_TRY(kn_alloc_int(ctx, n, &s->implausible_reason));
+    KN_TRY(kn_alloc_bool(ctx, n, &s->abnormal));
     for (ptrdiff_t i = 0; plan->abnormal && i < n; i++)
         s->n_abnormal += s->abnormal[i] = plan->abnormal[i];
     KN_TRY(kn_alloc_d(ctx, T, &s->noise));
@@ -108,7 +107,8 @@ out:
 
 /* ---- one fold ---- */
 
-static ptrdiff_t position_of(const kn_join *j, ptrdiff_t i)
+/* Position in the join of participant i of the current fold. */
+static ptrdiff_t find_position(const kn_join *j, ptrdiff_t i)
 {
     ptrdiff_t at = j->place[j->part->covariate_row[i]];
     assert(at >= 0);
@@ -121,7 +121,7 @@ kn_status kn_join_begin_fold(kn_ctx *ctx, kn_join *j, const kn_sample *part, kn_
     j->part = part;
     s->labelled = j->plan.abnormal != NULL;
     for (ptrdiff_t i = 0; s->labelled && i < s->n; i++)
-        if (j->plan.abnormal[position_of(j, i)]) {
+        if (j->plan.abnormal[find_position(j, i)]) {
             s->abnormal[i] = true;
             s->use[i] = s->measured[i] = false;
         }
@@ -132,7 +132,7 @@ out:
     return status;
 }
 
-/* Adds the finite z of one map to the sums of a participant. */
+/* Add the finite z of a map (T floats) to the sums of a participant. */
 static void add_cells(kn_join_participant *p, const float *z, ptrdiff_t T)
 {
     for (ptrdiff_t t = 0; t < T; t++) {
@@ -151,7 +151,7 @@ kn_status kn_join_add_maps(kn_ctx *ctx, kn_join *j, const kn_scores *s, ptrdiff_
 {
     kn_status status = KN_OK;
     for (ptrdiff_t i = 0; i < rows; i++) {
-        ptrdiff_t at = position_of(j, row + i);
+        ptrdiff_t at = find_position(j, row + i);
         add_cells(&j->participant[at], map[0] + i * s->T, s->T);
         for (int k = 0; k < KN_N_MAPS; k++)
             if (j->plan.write & 1u << k)
@@ -161,32 +161,33 @@ out:
     return status;
 }
 
-/* Copies columns, id, implausible flag and scored_participants.tsv line of participant i. */
-static kn_status take_participant(kn_ctx *ctx, kn_join *j, const kn_participants_table *sheet,
+/* Copy the columns, id, flags and line of scored_participants.tsv of participant i of the fold to
+ * its position in the join. */
+static kn_status copy_participant(kn_ctx *ctx, kn_join *j, const kn_participants_table *sheet,
                                   ptrdiff_t i)
 {
     kn_status status;
     const kn_scores *from = sheet->scores;
-    kn_scores *to = j->scores;
-    ptrdiff_t at = position_of(j, i);
-    for (int k = 0; kn_scores_slot(to, k); k++)
-        (*kn_scores_slot(to, k))[at] = kn_scores_participants(from, kn_scores_column(k))[i];
-    to->implausible_reason[at] = from->implausible_reason[i];
+    kn_scores *all = j->scores;
+    ptrdiff_t at = find_position(j, i);
+    for (int k = 0; kn_scores_slot(all, k); k++)
+        (*kn_scores_slot(all, k))[at] = kn_scores_participants(from, kn_scores_column(k))[i];
+    all->implausible_reason[at] = from->implausible_reason[i];
     j->participant[at].loss = from->own_loss[i];
     j->participant[at].gain = from->own_gain[i];
     j->participant[at].cells = from->own_cells[i];
     j->participant[at].joint = from->joint[i];
     j->participant[at].values = from->hash[i];
     j->participant[at].measured = from->measured[i];
-    assert(!to->id[at]); /* each participant once */
-    KN_TRY(kn_text_copy(ctx, from->id[i], strlen(from->id[i]), &to->id[at]));
+    assert(!all->id[at]); /* each participant once */
+    KN_TRY(kn_text_copy(ctx, from->id[i], strlen(from->id[i]), &all->id[at]));
     KN_TRY(kn_participants_line(ctx, sheet, KN_PARTICIPANTS_USED, i, &j->line[at]));
 out:
     return status;
 }
 
-/* Makes the header of scored_participants.tsv and the lines of excluded participants. */
-static kn_status take_frame(kn_ctx *ctx, kn_join *j, const kn_participants_table *sheet)
+/* Make the header of scored_participants.tsv and the lines of the excluded participants. */
+static kn_status make_frame(kn_ctx *ctx, kn_join *j, const kn_participants_table *sheet)
 {
     kn_status status;
     kn_participants_table whole = *sheet;
@@ -199,37 +200,38 @@ out:
     return status;
 }
 
-/* Adds sums of metrics in original units, noise weighted by participants, and calibration. */
-static void take_responses(kn_join *j, const kn_scores *from)
+/* Add the sums of metrics of a fold in original units, its noise weighted by participants, and its
+ * calibration. */
+static void add_responses(kn_join *j, const kn_scores *from)
 {
     const kn_scaling *y = &from->model->y;
-    kn_scores *to = j->scores;
+    kn_scores *all = j->scores;
     for (ptrdiff_t k = 0; k < y->n_kept; k++) {
         ptrdiff_t t = y->kept[k];
         kn_metric_sums own = kn_tally_sums(&from->sums[k], from->mean0[k]);
         own = kn_metrics_in_units(&own, y->mean[k], y->sd[k]);
         j->sums[t] = kn_metrics_joined(&j->sums[t], &own);
-        to->noise[t] += (double)from->n * from->noise[t];
+        all->noise[t] += (double)from->n * from->noise[t];
         j->noise_participants[t] += (double)from->n;
     }
-    kn_calibrator_join(&to->calibrator, &from->calibrator);
+    kn_calibrator_join(&all->calibrator, &from->calibrator);
     if (isfinite(from->fdr_proportion)) {
-        to->fdr_proportion += (double)from->n * from->fdr_proportion;
+        all->fdr_proportion += (double)from->n * from->fdr_proportion;
         j->fdr_participants += (double)from->n;
     }
-    to->smallest_p = fmin(to->smallest_p, from->smallest_p); /* fmin ignores NaN */
-    to->min_unseen = fmax(to->min_unseen, from->min_unseen);
-    to->flag_rate += (double)from->n * from->flag_rate;
+    all->smallest_p = fmin(all->smallest_p, from->smallest_p); /* fmin ignores NaN */
+    all->min_unseen = fmax(all->min_unseen, from->min_unseen);
+    all->flag_rate += (double)from->n * from->flag_rate;
 }
 
 kn_status kn_join_add_fold(kn_ctx *ctx, kn_join *j, const kn_participants_table *sheet)
 {
     kn_status status = KN_OK;
     if (!j->header)
-        KN_TRY(take_frame(ctx, j, sheet));
+        KN_TRY(make_frame(ctx, j, sheet));
     for (ptrdiff_t i = 0; i < sheet->scores->n; i++)
-        KN_TRY(take_participant(ctx, j, sheet, i));
-    take_responses(j, sheet->scores);
+        KN_TRY(copy_participant(ctx, j, sheet, i));
+    add_responses(j, sheet->scores);
     j->n_taken += sheet->scores->n;
     j->part = NULL;
 out:
@@ -238,7 +240,8 @@ out:
 
 /* ---- results over all folds ---- */
 
-/* Mean over measured participants, in the order of the join. */
+/* Mean gain of the whole-map density over the measured participants, in the order of the join; NaN
+ * without any. */
 static double mean_joint(const kn_join *j)
 {
     double sum = 0, n = 0;
@@ -277,7 +280,7 @@ out:
 
 enum { PATH = 4096 };
 
-/* Layout of the joined maps, in the format of the options. */
+/* Layout of the joined maps in folder dir, in the format of the options. */
 static kn_status layout_of(kn_ctx *ctx, const kn_join *j, const char *dir,
                            const kn_write_options *options, kn_maplayout *out)
 {
@@ -290,6 +293,7 @@ static kn_status layout_of(kn_ctx *ctx, const kn_join *j, const char *dir,
     return kn_mapfile_format(ctx, p->space, (kn_format)p->s->format, &out->format);
 }
 
+/* True if metrics are written as maps: image output, and at least two participants. */
 static bool has_metric_maps(const kn_join *j, const kn_maplayout *l)
 {
     return j->plan.n > 1 && j->plan.space->kind == KN_SPACE_IMAGE && l->format != KN_FORMAT_CSV &&
@@ -315,7 +319,8 @@ out:
     return status;
 }
 
-/* Writes map k of all n participants in order, row by row. row: work space of T floats. */
+/* Write map k of all participants in order, one row at a time. row: work space of T floats. Can be
+ * cancelled. */
 static kn_status write_map(kn_ctx *ctx, kn_join *j, const kn_maplayout *l, int k, float *row)
 {
     kn_status status;
@@ -332,7 +337,8 @@ out:
     return status;
 }
 
-/* Writes one map of T values without participants. row: work space of T floats. */
+/* Write one map of T values that belongs to no participant, such as a metric. row: work space of T
+ * floats. */
 static kn_status write_single(kn_ctx *ctx, kn_join *j, const kn_maplayout *l, const char *name,
                               const double *values, float *row)
 {
@@ -348,7 +354,7 @@ out:
     return status;
 }
 
-/* Writes scored_participants.tsv from the header and lines of the parts, excluded participants
+/* Write scored_participants.tsv from the header and the lines of the folds, excluded participants
  * last. */
 static kn_status write_participants(kn_ctx *ctx, const kn_join *j, const char *dir,
                                     const kn_write_options *options)
@@ -356,8 +362,7 @@ static kn_status write_participants(kn_ctx *ctx, const kn_join *j, const char *d
     kn_status status;
     kn_table_writer *w = NULL;
     char path[PATH];
-    if (snprintf(path, sizeof path, "%s/scored_participants.tsv", dir) >= PATH)
-        return kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", dir);
+    KN_TRY(kn_path_in_folder(ctx, dir, "scored_participants.tsv", path, PATH));
     KN_TRY(kn_table_writer_new(ctx, path, options, &w));
     KN_TRY(kn_table_writer_describe(ctx, w, "scored_participants.tsv"));
     KN_TRY(kn_table_writer_line(ctx, w, j->header, strlen(j->header)));

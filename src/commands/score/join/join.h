@@ -62,11 +62,12 @@ kn_status kn_score_fold(kn_ctx *ctx, const kn_model *model, kn_data *data,
 /* Computes the results over all participants and the summary, after the last fold. Root only. */
 kn_status kn_join_finish(kn_ctx *ctx, kn_join *j, const kn_provenance *from);
 
-/* kn_join_check checks before the computation that the files can be written. kn_join_write writes
- * maps, scored_participants.tsv, abnormality.tsv, metrics.tsv and summary.json to the existing
- * folder dir. */
+/* Check before the computation that the files of kn_join_write() can be written to dir. */
 kn_status kn_join_check(kn_ctx *ctx, const kn_join *j, const char *dir,
                         const kn_write_options *options);
+
+/* Write maps, scored_participants.tsv, abnormality.tsv, metrics.tsv and summary.json to the
+ * existing folder dir. */
 kn_status kn_join_write(kn_ctx *ctx, kn_join *j, const char *dir, const kn_write_options *options);
 
 /* Bytes that a join of n participants and T responses holds, without maps in memory. */
