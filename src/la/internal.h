@@ -26,7 +26,8 @@ kn_tiles kn_tiles_syrk(ptrdiff_t n, ptrdiff_t k);
 /* Number of parts for `length` independent solves with a triangle of size n. */
 ptrdiff_t kn_tiles_trsm(ptrdiff_t length, ptrdiff_t n);
 
-/* First index of part p of `parts`, a multiple of 16; `length` for p = parts. */
+/* Returns the first index of part p (0 .. parts) of the range 0 .. length - 1 cut into `parts`
+ * parts of about equal size, a multiple of 16; `length` for p = parts. */
 ptrdiff_t kn_tiles_at(ptrdiff_t length, ptrdiff_t parts, ptrdiff_t p);
 
 #endif

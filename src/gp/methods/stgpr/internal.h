@@ -167,7 +167,8 @@ void kn_cells_evaluate_need(kn_mem_plan *r, const kn_problem_size *s);
 kn_status kn_cells_choose_gamma(kn_ctx *ctx, const kn_cell_samples *samples, kn_index_range mine,
                                 const kn_cov_point *at, kn_cell_search *o, kn_stgpr *s);
 
-/* Predicts in plan r the memory of kn_cells_choose_gamma, without s->gamma: only the peak rises. */
+/* Predicts in plan r the memory of kn_cells_choose_gamma, except the array s->gamma that it
+ * fills: only the peak rises. */
 void kn_cells_choose_gamma_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- final_parameters.c: final parameters of each response ---- */
