@@ -89,8 +89,8 @@ kn_status kn_lattice_new(kn_ctx *ctx, const kn_cell_samples *samples, const kn_c
                          const kn_cell_search *o, kn_lattice *out);
 /* Frees all arrays. */
 void kn_lattice_clear(kn_lattice *l);
-/* Returns weights and shapes of R0 in a cell (responses that share hyperparameters) of the
- * lattice. */
+/* Returns weights and shapes of R0 (covariance between participants) at lattice cell number
+ * `cell`. */
 kn_cov_point kn_lattice_point(const kn_lattice *l, int cell);
 
 /* Request of a response to evaluate a cell; its LML goes to a row of lml. */
