@@ -196,8 +196,10 @@ typedef struct kn_kronsum_fit {
     kn_kronsum_learned learned;
 } kn_kronsum_fit;
 
-/* Prepares a fit to the participants of *problem: diagonalises R0 at problem->tau, and computes
- * Y'Y/N, C0 and S0 (T x T). The caller frees *out; it is cleared on error. */
+/* Prepares a fit to the participants of *problem: diagonalises R0 (covariance between
+ * participants) at problem->tau, and computes Y'Y/N and the task covariances C0 (signal) and S0
+ * (noise) of the structured model, to which C and S will be shrunk (T x T each). The caller
+ * frees *out; it is cleared on error. */
 kn_status kn_kronsum_fit_new(kn_ctx *ctx, const kn_kronsum_problem *problem, kn_kronsum_fit *out);
 /* Frees everything that the fit owns. */
 void kn_kronsum_fit_clear(kn_kronsum_fit *f);
