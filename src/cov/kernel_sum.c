@@ -142,7 +142,8 @@ void kn_cov_param_name(const kn_cov *cov, char prefix, int i, char *name, size_t
         snprintf(name, size, "%c.%s%d", prefix, what, same);
 }
 
-/* Returns the pair statistic that term t is a function of; none if it needs none. */
+/* Returns the matrix of the pair statistic (such as squared distance) that term t is a function
+ * of, a view of *pairs; a matrix without data if the term needs none. */
 static kn_mat find_stat_matrix(const kn_term *t, const kn_pairs *pairs)
 {
     return t->stat >= 0 ? pairs->stat[t->stat] : kn_mat_none();

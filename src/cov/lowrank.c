@@ -84,8 +84,8 @@ static kn_status reserve_columns(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t pivots)
     return kn_mat_new(ctx, w->X.rows, w->features.columns + pivots, &w->Phi);
 }
 
-/* Computes the pair statistics between the pivots, w->set_pairs, for the terms that are no exact
- * features. */
+/* Computes the pair statistics (distances of covariates) between the pivots, w->set_pairs, for
+ * those covariance terms that have no exact features. KN_ERR_MEMORY. */
 static kn_status pair_pivots(kn_ctx *ctx, kn_lowrank *w)
 {
     kn_status status;

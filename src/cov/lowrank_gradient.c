@@ -142,7 +142,8 @@ static void add_matrix(kn_mat sum, kn_mat more)
             kn_col(sum, j)[i] += kn_at(more, i, j);
 }
 
-/* Adds the contribution of one cell (part) to E1, E2, less and H of *o. */
+/* Adds to *o what one cell (part) contributes to the gradient by the covariance terms without
+ * exact features, as the factors of GJ = 1/2 (Z E1 + Phi E2 - less) and of H = J'GJ. */
 static kn_status add_rest(kn_ctx *ctx, const kn_lowrank *w, const kn_lowrank_part *part, outer *o)
 {
     kn_status status;

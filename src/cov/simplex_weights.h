@@ -34,8 +34,9 @@ kn_status kn_box_new(kn_ctx *ctx, const kn_cov *cov, const kn_pairs *pairs, kn_m
 /* Returns weights and shapes of R0 (covariance between participants) at the coordinates x
  * (n_outer): eta, logarithms of ratios of weights, then ln shapes. */
 kn_cov_point kn_cov_point_at(const kn_cov *cov, const double *x);
-/* Computes the coordinates x (n_outer) of a point, the inverse of kn_cov_point_at. Weights below
- * 1e-12, as at a vertex, become 1e-12. */
+/* Computes the coordinates x (n_outer) of weights and shapes of R0 (covariance between
+ * participants), the inverse of kn_cov_point_at: logarithms of ratios of weights, then ln
+ * shapes. Weights below 1e-12, as at a vertex, become 1e-12. */
 void kn_cov_coordinates(const kn_cov *cov, const kn_cov_point *point, double *x);
 
 /* Computes theta at a point: a_k = 1/2 ln(w_k/scale_k), and the logarithms of the shapes. */

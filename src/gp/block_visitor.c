@@ -155,7 +155,8 @@ out:
     return status;
 }
 
-/* Visits every block of this MPI rank, or every n-th, that begins in the range of the loop. */
+/* Calls the visitors for every block of responses of this MPI rank, or every n-th if the loop
+ * says so, that begins in the range of the loop. */
 static kn_status visit_blocks(kn_ctx *ctx, run *run_state)
 {
     kn_status status = KN_OK;

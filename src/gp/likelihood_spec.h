@@ -27,11 +27,13 @@ int kn_spec_n_theta(const kn_spec *spec);
 /* Writes the name of parameter i of theta to name (size bytes). */
 void kn_spec_theta_name(const kn_spec *spec, int i, char *name, size_t size);
 
-/* Assembles theta of iso noise (one variance for all responses) from the parameters r0 of R0 and
- * the inside parameters (task kernel, R.iso, noise). */
+/* Assembles the log parameters theta of the model with iso noise (one variance for all
+ * responses) from the parameters r0 of R0 (covariance between participants) and `inside`, those
+ * that leave R0 as it is (task covariance, iso term, noise). */
 void kn_spec_join(const kn_spec *spec, const double *r0, const double *inside, double *theta);
-/* Splits theta of iso noise into the parameters r0 of R0 and the inside parameters (task
- * covariance, iso term, noise), the inverse of kn_spec_join. */
+/* Splits the parameters theta of the model with iso noise (one variance for all responses) into
+ * r0, those of R0 (covariance between participants), and `inside` (task covariance, iso term,
+ * noise), the inverse of kn_spec_join. */
 void kn_spec_split(const kn_spec *spec, const double *theta, double *r0, double *inside);
 
 /* True if R has an iso term. It belongs to the inside parameters (task covariance, iso term,

@@ -85,7 +85,8 @@ out:
     return status;
 }
 
-/* Returns the unit with the largest leverage. */
+/* Returns the index (0 .. n - 1) of the row or group with the largest leverage l->h on the
+ * coordinates. */
 static ptrdiff_t find_largest(const leverage *l)
 {
     ptrdiff_t best = 0;

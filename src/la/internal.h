@@ -23,10 +23,12 @@ kn_tiles kn_tiles_gemm(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k);
  * each block below the diagonal is halved. */
 kn_tiles kn_tiles_syrk(ptrdiff_t n, ptrdiff_t k);
 
-/* Number of parts for `length` independent solves with a triangle of size n. */
+/* Returns the number of parallel parts into which to cut `length` independent right-hand sides
+ * of a solve with a triangular matrix of size n. */
 ptrdiff_t kn_tiles_trsm(ptrdiff_t length, ptrdiff_t n);
 
-/* First index of part p of `parts`, a multiple of 16; `length` for p = parts. */
+/* Returns the first index of part p (0 .. parts) of the range 0 .. length - 1 cut into `parts`
+ * parts of about equal size, a multiple of 16; `length` for p = parts. */
 ptrdiff_t kn_tiles_at(ptrdiff_t length, ptrdiff_t parts, ptrdiff_t p);
 
 #endif

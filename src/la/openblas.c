@@ -152,7 +152,7 @@ const char *kn_la_config(void)
     return openblas_get_config();
 }
 
-/* Returns whether this kernel set uses neither AVX2 nor AVX-512. */
+/* True if the OpenBLAS kernel set named `core` uses neither AVX2 nor AVX-512. */
 static int is_old(const char *core)
 {
     static const char *const old[] = {"Prescott",  "Core2",       "Penryn",    "Dunnington",

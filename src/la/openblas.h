@@ -47,7 +47,9 @@ kn_status kn_la_parallel_or_stop(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t grain, kn_w
 
 /* Returns the name of the kernel set that OpenBLAS uses: "Zen", "SkylakeX", "Prescott", ... */
 const char *kn_la_core(void);
-/* Returns a better value for OPENBLAS_CORETYPE on this processor; NULL: none. */
+/* Returns the name of a faster set of OpenBLAS kernels for this processor, to be set as
+ * OPENBLAS_CORETYPE; NULL if the present one uses AVX2 or AVX-512 already, or the processor does
+ * not. */
 const char *kn_la_better_core(void);
 /* Returns version and build of OpenBLAS as a text. */
 const char *kn_la_config(void);

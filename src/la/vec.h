@@ -25,7 +25,7 @@ void kn_vec_log(ptrdiff_t n, double *x);
 
 /* Returns sum_i ln x_i of n positive values. */
 double kn_vec_sum_log(ptrdiff_t n, const double *x);
-/* Returns sum_i ln(x_i + s) of n values. */
+/* Returns sum_i ln(x_i + s) of the n values x; each x_i + s must be positive. */
 double kn_vec_sum_log_shift(ptrdiff_t n, const double *x, double s);
 
 /* Returns the scalar product sum_i x_i y_i of n values. */

@@ -334,7 +334,8 @@ static bool polish_by_newton(const sample *d, point *p, double cov[3][3], double
     return *excess < MAX_EXCESS;
 }
 
-/* Returns the minimum of nll over s in [a, b] by golden section; f fits at a given s. */
+/* Returns the GEV fit with the least negative log likelihood over its profile parameter s in [a,
+ * b], by golden section search; f fits location and scale at a given s. */
 static point search_golden_section(const sample *d, profile_fn f, double a, double b)
 {
     static const double RATIO = 0.6180339887498949;

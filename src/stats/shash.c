@@ -207,15 +207,16 @@ typedef struct chunk {
     double q[CHUNK], root[CHUNK], asinh_q[CHUNK], e[CHUNK], ratio[CHUNK];
 } chunk;
 
-/* f(t) = sinh^2 t/2 - ln cosh t and g(q) = ln(1 + q^2)/2, each by the chain rule:
+/* Sums loss, gradient and Hessian of the sinh-arcsinh negative log likelihood over the n values zt
+ * of one chunk; l = ln b. With f(t) = sinh^2 t/2 - ln cosh t and g(q) = ln(1 + q^2)/2, each by the
+ * chain rule:
  *     nll_k  = f' t_k + g' q_k,   nll_kl = f'' t_k t_l + f' t_kl + g'' q_k q_l + g' q_kl
  *     t_a = b A' q_a - 1,  t_l = b A + b A' q_l
  *     A = asinh q,  A' = 1/sqrt(1 + q^2),  A'' = -q A'^3
- * out: the sum of sinh^2 t/2, gradient and Hessian, without the terms of ln b and ln sc. The
- * logarithms of cosh t / sqrt(1 + q^2) = c->ratio are left to the caller. */
+ * out: the sum of sinh^2 t/2, then d/da, d/dl, d2/da2, d2/da dl, d2/dl2, all without the terms of
+ * ln b and ln sc. The logarithms of cosh t / sqrt(1 + q^2), set in c->ratio, are left to the
+ * caller. */
 KN_CLONES
-/* Sums loss, gradient and Hessian over the n values zt of one chunk. out: value, d/da, d/dl,
- * d2/da2, d2/da dl, d2/dl2; also sets c->ratio[i] = cosh(t)/sqrt(1 + q^2). */
 static void sum_chunk(const kn_shash_point *at, ptrdiff_t n, const double *zt, chunk *c,
                       double out[6])
 {
@@ -244,7 +245,8 @@ static void sum_chunk(const kn_shash_point *at, ptrdiff_t n, const double *zt, c
     out[0] = v, out[1] = ga, out[2] = gl, out[3] = haa, out[4] = hal, out[5] = hll;
 }
 
-/* Adds zt[n] to the sums; to the value only if `value`. */
+/* Adds negative log likelihood (only if `value`), gradient and Hessian of the n values zt at the
+ * point `at` to the sums. */
 static void add_values(const kn_shash_point *at, ptrdiff_t n, const double *zt, bool value,
                        kn_shash_sums *sums)
 {

@@ -24,7 +24,9 @@ bool kn_complement_keeps(const kn_latent *l, ptrdiff_t direction);
  * kn_complement_keeps: the rows of D0. */
 ptrdiff_t kn_complement_count(const kn_latent *l);
 
-/* Copies the columns of RU (n x m) whose eigenvector kn_complement_keeps to `to` (n x count). */
+/* Copies those columns of RU (n x m, one per eigenvector of R0, the covariance between
+ * participants) that kn_complement_keeps to `to` (n x kn_complement_count), which the caller has
+ * allocated. */
 void kn_complement_take(const kn_latent *l, kn_mat RU, kn_mat to);
 
 /* Input of the functions below, all borrowed. psi: T or NULL (1); V: T x k; AV: m x k = U'Yw V,

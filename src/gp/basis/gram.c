@@ -236,8 +236,8 @@ bool kn_gram_long(const kn_problem_size *s)
     return is_long(s->N, s->T);
 }
 
-/* Adds the memory of make_products (G = YY', without its decomposition) to the memory plan and
- * removes it again: only the peak rises. */
+/* Predicts in plan r the memory of computing G = YY' (N x N) without its decomposition
+ * (make_products): only the peak rises. */
 static void sample_products_need(kn_mem_plan *r, const kn_problem_size *s)
 {
     const kn_mem_category S = KN_NEED_SAMPLES;

@@ -20,8 +20,9 @@ typedef struct kn_gram {
     ptrdiff_t rank; /* number of eigenvalues above noise */
 } kn_gram;
 
-/* Computes G and its eigenvectors on the smaller side (kn_by_responses): N T min(N, T) flops and
- * one eigenproblem of size min(N, T); reads Y once. Collective. */
+/* Computes the Gram matrix of the responses Y (N x T) and its eigenvectors: G = Y'Y (T x T) or
+ * YY' (N x N), normally the smaller one (kn_by_responses). N T min(N, T) flops and one
+ * eigenproblem of size min(N, T); reads Y once. out is cleared on error. Collective. */
 kn_status kn_gram_new(kn_ctx *ctx, const kn_responses *Y, kn_gram *out);
 /* Computes G = YY' (N x N) with its eigenvectors, N^2 T flops, in the precision `made` of the
  * products: KN_F64, or KN_F32 with the sum over blocks in double. kn_gram_new takes KN_F32 for

@@ -243,9 +243,10 @@ typedef struct moments_job {
     double *mean, *square; /* of its responses */
 } moments_job;
 
-/* In double the square of a float is exact, so that a fused multiply-add gives the same bits. */
+/* Adds n responses y of one participant to sum and their squares to square (n each), in double
+ * precision: there the square of a float is exact, so that a fused multiply-add gives the same
+ * bits. */
 KN_CLONES
-/* Adds n responses of one participant and their squares to the sums, in double precision. */
 static void add_sample(ptrdiff_t n, const float *restrict y, double *restrict sum,
                        double *restrict square)
 {

@@ -17,8 +17,9 @@ ptrdiff_t kn_pilot_components(const kn_fit_problem *p, ptrdiff_t limit);
  * statistics and decompositions are moved to p->core. Collective. */
 kn_status kn_pilot(kn_ctx *ctx, kn_fit_problem *p, kn_mat X, const kn_groups *groups, kn_mat Z,
                    kn_fit_info *info, kn_search_result *found);
-/* Runs kn_pilot over all participants, with the coordinates of the leading principal components
- * from p->gram. Collective. */
+/* Estimates R0 (covariance between participants) by the pilot search (kn_pilot) over all
+ * participants, from the coordinates of a few leading principal components of p->gram; result in
+ * *found. Collective. */
 kn_status kn_pilot_of_gram(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info,
                            kn_search_result *found);
 

@@ -25,7 +25,9 @@ static kn_status find_leading_eigenpairs(kn_ctx *ctx, kn_eig_leading_work *w, pt
                    failed < 0 ? "have values that are not finite" : "did not converge");
 }
 
-/* Computes F (n x P) and s2 through E'E (T x T), with E (n x T) in memory; for few responses. */
+/* Computes the leading P principal components F = E B (n x P) of the residuals E (n x T) and
+ * their eigenvalues s2 (P) from the eigenvectors B of E'E (T x T), with all of E in memory; for
+ * few responses. */
 static kn_status find_by_responses(kn_ctx *ctx, const kn_impute_source *from, kn_mat F, double *s2)
 {
     kn_status status;
@@ -45,7 +47,8 @@ out:
     return status;
 }
 
-/* Computes F (n x P) and s2 through EE' (n x n), an exact sum over blocks of responses. */
+/* Computes the leading P principal components F (n x P, eigenvectors times s) of the residuals E
+ * (n x T) and their eigenvalues s2 (P) from EE' (n x n), an exact sum over blocks of responses. */
 static kn_status find_by_samples(kn_ctx *ctx, const kn_impute_source *from, kn_mat F, double *s2)
 {
     kn_status status;
@@ -101,7 +104,8 @@ out:
     return status;
 }
 
-/* Computes M (n x k) = E E'Q; reads the residuals E once, 4 n T k flops. */
+/* Computes M (n x k) = E E'Q for the residuals E (n x T) and Q (n x k), block by block: reads E
+ * once, 4 n T k flops. */
 static kn_status multiply_residuals(kn_ctx *ctx, const kn_impute_source *from, kn_mat Q, kn_mat M)
 {
     kn_status status;

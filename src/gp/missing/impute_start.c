@@ -257,8 +257,10 @@ out:
     return status;
 }
 
-/* Imputes `count` responses with the same observed rows (patterns from `first` on), each from
- * its own values and the covariates. */
+/* Gives the missing cells of `count` responses with the same missing rows (first .. first +
+ * count - 1) their start values, each response from its own values smoothed over R0 (covariance
+ * between participants), and sets its delta in s->delta; from its mean alone if fewer than
+ * KN_IMPUTE_MIN values are there. KN_ERR_MEMORY. */
 static kn_status start_pattern(kn_ctx *ctx, const starting *s, const pattern *first,
                                ptrdiff_t count)
 {

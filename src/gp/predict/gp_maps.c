@@ -385,8 +385,9 @@ static void compute_whitened_mean(const block_work *w, const part_chunk *c, kn_m
         kn_gemm(NULL, 1, KN_N, smooth, KN_N, kn_cols(w->y, c->at, c->n), 1, m);
 }
 
-/* Writes the predictive means of a chunk of responses to w->mean: mean_lat B' + mu, or those of
- * a direct part or of whitened responses, then the slope. */
+/* Writes the predictive means (participants x responses) of one chunk of responses of one part
+ * to w->mean: latent mean times B' plus mu; for a direct part the stored means; for whitened
+ * responses as compute_whitened_mean; then applies the slope. */
 static void compute_chunk_mean(const block_work *w, const part_chunk *c)
 {
     const kn_fold_prediction *p = c->p;

@@ -141,7 +141,8 @@ static kn_status hold_out_group(kn_ctx *ctx, const leaving *v, ptrdiff_t g, ptrd
     return KN_OK;
 }
 
-/* Holds out one group after the other for all components of the cell. */
+/* Leave-one-group-out predictions: holds out one group of rows after the other, for all
+ * components of the cell (components with equal group noise). */
 static kn_status hold_out_groups(kn_ctx *ctx, const leaving *v)
 {
     kn_status status = KN_OK;

@@ -79,8 +79,9 @@ out:
     return status;
 }
 
-/* Implements kn_conv_form.predict: mean = K* alpha, var = k_t - sum (K* L^-T).^2 for each task
- * t. */
+/* Implements kn_conv_form.predict of the dense form: mean = K* alpha and variance k_t - sum (K*
+ * L^-T).^2 of the points of *query for each task t, with L the Cholesky factor of the covariance
+ * of all training values. */
 static kn_status predict_dense(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
                                const kn_conv_posterior *p, const kn_conv_query *query)
 {

@@ -247,8 +247,8 @@ static void predict_task(kn_ctx *ctx, const kn_conv *c, const kn_conv_posterior 
     kn_conv_row_dots(q->K, q->V, 1, var);
 }
 
-/* Implements kn_conv_form.predict: one task at a time, each of which is factored again (N^3/3
- * flops). */
+/* Implements kn_conv_form.predict of PITC: mean and variance of the points of *query, one task
+ * at a time, whose N x N covariance is factored again (N^3/3 flops). */
 static kn_status predict_pitc(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
                               const kn_conv_posterior *p, const kn_conv_query *query)
 {
@@ -333,7 +333,8 @@ out:
     return status;
 }
 
-/* Implements kn_conv_form.loo: one pass over tasks, then one T x T problem per participant. */
+/* Implements kn_conv_form.loo of PITC: residual and variance (N x T) of each participant held
+ * out, by one pass over tasks, then one T x T problem per participant. */
 static kn_status loo_pitc(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
                           const kn_conv_posterior *p, kn_mat residual, kn_mat var)
 {

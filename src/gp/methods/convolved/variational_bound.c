@@ -261,7 +261,8 @@ out:
     return status;
 }
 
-/* Implements kn_conv_form.loo: residuals and variances (N x T), m^3 flops per participant. */
+/* Implements kn_conv_form.loo of the variational bound: residual and variance (N x T) of each
+ * participant when all its T values are held out; m^3 flops per participant, m inducing values. */
 static kn_status loo_bound(kn_ctx *ctx, const kn_conv *c, const kn_conv_data *d,
                            const kn_conv_posterior *p, kn_mat residual, kn_mat var)
 {

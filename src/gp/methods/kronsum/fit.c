@@ -150,8 +150,8 @@ static void set_start(const kn_kronsum_fit *f)
         }
 }
 
-/* Evaluates likelihood and components at the given f->C and f->S: sets k, learned.lml and
- * latent. */
+/* Evaluates log likelihood (f->learned.lml) and latent components (f->latent) at the given task
+ * covariances f->C (signal) and f->S (noise), T x T each. */
 static kn_status evaluate_covariances(kn_ctx *ctx, kn_kronsum_fit *f)
 {
     kn_status status;

@@ -117,8 +117,9 @@ typedef struct kn_kronsum_side {
 /* Diagonalises R0 and the noise covariance O = I + tau G between participants together, at
  * problem->tau, and rotates Y: A = U'Y (m x T). X, Y and groups must outlive *out. */
 kn_status kn_kronsum_side_new(kn_ctx *ctx, const kn_kronsum_problem *problem, kn_kronsum_side *out);
-/* Repeats the diagonalisation at another ratio tau of group noise to noise: sets R0 (covariance
- * between participants), A, E and log_det. */
+/* Repeats the joint diagonalisation of R0 (covariance between participants) and the group noise
+ * I + tau G at another ratio tau: sets the decomposition s->R0, A = U'Y (m x T), E (T x T,
+ * energy outside U) and log_det. */
 kn_status kn_kronsum_side_at(kn_ctx *ctx, kn_kronsum_side *s, double tau);
 /* Frees everything that the side owns. */
 void kn_kronsum_side_clear(kn_kronsum_side *s);
@@ -195,8 +196,10 @@ typedef struct kn_kronsum_fit {
     kn_kronsum_learned learned;
 } kn_kronsum_fit;
 
-/* Prepares a fit to the participants of *problem: diagonalises R0 at problem->tau, and computes
- * Y'Y/N, C0 and S0 (T x T). The caller frees *out; it is cleared on error. */
+/* Prepares a fit to the participants of *problem: diagonalises R0 (covariance between
+ * participants) at problem->tau, and computes Y'Y/N and the task covariances C0 (signal) and S0
+ * (noise) of the structured model, to which C and S will be shrunk (T x T each). The caller
+ * frees *out; it is cleared on error. */
 kn_status kn_kronsum_fit_new(kn_ctx *ctx, const kn_kronsum_problem *problem, kn_kronsum_fit *out);
 /* Frees everything that the fit owns. */
 void kn_kronsum_fit_clear(kn_kronsum_fit *f);

@@ -102,7 +102,9 @@ static void scale_by_r(const kn_lowrank_sum *w, kn_mat x, kn_mat xo)
 
 /* ---- gradients ----------------------------------------------------------------------- */
 
-/* Computes v->mw = M W', v->d = M W' - U'Z/l0 (m x k), and M W' outside U (N x k). */
+/* Computes for the gradient the projected residuals v->mw = M W' and v->d = M W' - U'Z/l0 (m x
+ * k) along the eigenvectors U of R0 (covariance between participants), and v->mwo (N x k), M W'
+ * outside U. KN_ERR_MEMORY. */
 static kn_status compute_differences(kn_ctx *ctx, gradient_work *v)
 {
     kn_status status;
@@ -252,9 +254,10 @@ out:
 
 /* ---- EM ------------------------------------------------------------------------------ */
 
-/* Computes the Cholesky factor v->S ((P + Q) x (P + Q)) of the second moment of the latent
- * factors, E[X]'E[X] + sum over participants of cov(X), whose blocks are prior minus t'
- * diag(sum) t. */
+/* Computes, for an EM step, the Cholesky factor v->S ((P + Q) x (P + Q)) of the posterior second
+ * moment of the P signal and Q noise factors X, E[X]'E[X] + sum over participants of cov(X);
+ * blocks of the covariance are prior minus t' diag(sum) t. KN_ERR_NUMERIC if it is not positive
+ * definite. */
 static kn_status compute_moments(kn_ctx *ctx, gradient_work *v)
 {
     kn_status status;

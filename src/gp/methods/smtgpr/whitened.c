@@ -299,8 +299,8 @@ static void need_maps(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kin
         kn_plan_alloc_d(r, KN_NEED_SAMPLES, n, s->M); /* RU */
 }
 
-/* Implements kn_method.need.block, which predicts in plan r the memory of one block of maps:
- * work space of one block of maps of n participants; only the peak rises. */
+/* Implements kn_method.need.block, which predicts in plan r the memory of the work space for one
+ * block of responses of maps of n participants; only the peak rises. */
 static void need_block(kn_mem_plan *r, const kn_problem_size *s, kn_maps_kind kind, ptrdiff_t n)
 {
     kn_mem_usage mark = r->now;

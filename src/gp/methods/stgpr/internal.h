@@ -89,8 +89,8 @@ kn_status kn_lattice_new(kn_ctx *ctx, const kn_cell_samples *samples, const kn_c
                          const kn_cell_search *o, kn_lattice *out);
 /* Frees all arrays. */
 void kn_lattice_clear(kn_lattice *l);
-/* Returns weights and shapes of R0 in a cell (responses that share hyperparameters) of the
- * lattice. */
+/* Returns weights and shapes of R0 (covariance between participants) at lattice cell number
+ * `cell`. */
 kn_cov_point kn_lattice_point(const kn_lattice *l, int cell);
 
 /* Request of a response to evaluate a cell; its LML goes to a row of lml. */
@@ -167,7 +167,8 @@ void kn_cells_evaluate_need(kn_mem_plan *r, const kn_problem_size *s);
 kn_status kn_cells_choose_gamma(kn_ctx *ctx, const kn_cell_samples *samples, kn_index_range mine,
                                 const kn_cov_point *at, kn_cell_search *o, kn_stgpr *s);
 
-/* Predicts in plan r the memory of kn_cells_choose_gamma, without s->gamma: only the peak rises. */
+/* Predicts in plan r the memory of kn_cells_choose_gamma, except the array s->gamma that it
+ * fills: only the peak rises. */
 void kn_cells_choose_gamma_need(kn_mem_plan *r, const kn_problem_size *s);
 
 /* ---- final_parameters.c: final parameters of each response ---- */
