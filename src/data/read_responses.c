@@ -11,6 +11,7 @@
 
 #include "base/hash/xxh64.h"
 #include "base/mpi/comm.h"
+#include "data/image_checks.h"
 #include "data/mpi/exchange_responses.h"
 #include "data/mpi/gather_responses.h"
 #include "data/table/levels.h"
@@ -506,11 +507,12 @@ out:
 
 enum { AT_ONCE = 16 }; /* images between two progress reports */
 
-/* Reads T voxels of the images in r to the storage of p, or `batch` images at a time to the scratch
+/* Reads T voxels of the images in r, and their statistics to `of` (r->n; NULL: not needed), to the
+ * storage of p, or `batch` images at a time to the scratch
  * file. A 4D file is read in runs of adjacent volumes, a list AT_ONCE images at a time. Reports
  * progress. */
 static kn_status read_all(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r, ptrdiff_t T,
-                          ptrdiff_t batch, kn_sample *p)
+                          ptrdiff_t batch, kn_image_statistics *of, kn_sample *p)
 {
     kn_status status = KN_OK;
     float *rows_in_memory = row_storage(p), *buffer = NULL;
@@ -529,6 +531,8 @@ static kn_status read_all(kn_ctx *ctx, const kn_data *d, const kn_response_rows 
                        ? kn_images_read_these(ctx, d->images, &these, p->space.voxel, T, to + i * T)
                        : kn_images_read_rows(ctx, d->images, r->row[first + i], run, p->space.voxel,
                                              T, to + i * T));
+            if (of)
+                kn_image_statistics_of(ctx, to + i * T, run, T, of + first + i);
             kn_report_progress(ctx, "reading", first + i + run, r->n, NAN);
         }
         if (buffer)
@@ -551,7 +555,8 @@ typedef struct image_exchange {
     const kn_data *d;
     const kn_response_rows *r;
     kn_sample *p;
-    float *first; /* n x own, borrowed; NULL: the scratch file */
+    kn_image_statistics *of; /* n; NULL: not needed */
+    float *first;            /* n x own, borrowed; NULL: the scratch file */
     kn_row_exchange exchange;
 } image_exchange;
 
@@ -570,6 +575,9 @@ static kn_status read_rows_of_step(kn_ctx *ctx, const image_exchange *t,
         status = kn_images_read_rows(ctx, t->d->images, row[i], run, t->p->space.voxel, T,
                                      (float *)whole + (i - participants.first) * T);
     }
+    if (status == KN_OK && t->of)
+        kn_image_statistics_of(ctx, whole, participants.last - participants.first, T,
+                               t->of + participants.first);
     return status;
 }
 
@@ -608,10 +616,11 @@ static kn_status check_equal_voxels(kn_ctx *ctx, const kn_data *d, const kn_samp
  * rank gets its own columns of T voxels in the storage of p. first: storage by rows in memory;
  * NULL: the scratch file. Collective. */
 static kn_status read_images_together(kn_ctx *ctx, const kn_data *d, const kn_response_rows *r,
-                                      ptrdiff_t T, float *first, kn_sample *p)
+                                      ptrdiff_t T, float *first, kn_image_statistics *of,
+                                      kn_sample *p)
 {
     kn_status status;
-    image_exchange t = {d, r, p, first, {0}};
+    image_exchange t = {d, r, p, of, first, {0}};
     kn_row_exchange *e = &t.exchange;
     KN_TRY(check_equal_voxels(ctx, d, p, T));
     KN_TRY(kn_row_exchange_new(ctx, r->n, T, sizeof(float), kn_responses_own(ctx, T), e));
@@ -624,6 +633,8 @@ static kn_status read_images_together(kn_ctx *ctx, const kn_data *d, const kn_re
         kn_report_progress(ctx, "reading", done < r->n ? done : r->n, r->n, NAN);
     }
     kn_images_rest(d->images);
+    if (of) /* every rank has those of its participants, and 0 for the others */
+        KN_TRY(kn_comm_sum(ctx, (double *)of, r->n * (ptrdiff_t)(sizeof *of / sizeof(double))));
 out:
     kn_row_exchange_clear(e);
     return status;
@@ -637,6 +648,7 @@ kn_status kn_read_images(kn_ctx *ctx, const kn_memory_policy *policy, const kn_d
     }; /* bytes per voxel while an image is read: as float, as stored, compressed */
     enum { OF_A_NAME = 2 * 64 };
     kn_status status = KN_OK;
+    void *statistics = NULL;
     bool together = kn_ctx_comm(ctx)->size > 1 && !r->whole;
     p->space.kind = KN_SPACE_IMAGE;
     p->space.geometry = *kn_images_geometry(d->images);
@@ -662,10 +674,15 @@ kn_status kn_read_images(kn_ctx *ctx, const kn_memory_policy *policy, const kn_d
     if (together)
         s.reading += kn_row_exchange_need(ctx, s.T);
     KN_TRY(kn_response_storage_new(ctx, policy, &s, false, p));
-    KN_TRY(together ? read_images_together(ctx, d, r, s.T, row_storage(p), p)
-                    : read_all(ctx, d, r, s.T, rows_at_once(policy, &s, AT_ONCE), p));
+    if (r->training)
+        KN_TRY(kn_alloc(ctx, r->n, sizeof(kn_image_statistics), &statistics));
+    KN_TRY(together ? read_images_together(ctx, d, r, s.T, row_storage(p), statistics, p)
+                    : read_all(ctx, d, r, s.T, rows_at_once(policy, &s, AT_ONCE), statistics, p));
+    if (r->training)
+        KN_TRY(kn_images_check(ctx, d, p, r->row, statistics));
     kn_responses_number(p, own, s.T);
 out:
+    kn_free(statistics);
     return status;
 }
 

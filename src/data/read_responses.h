@@ -12,6 +12,7 @@ typedef struct kn_response_rows {
     ptrdiff_t lowest;     /* images in which a voxel must be finite, without a mask; 0: all */
     bool whole;           /* every rank reads all responses, not only its own */
     bool by_participants; /* preloaded data: a rank gets all responses of its own participants */
+    bool training;        /* images are checked [image_checks.h] */
 } kn_response_rows;
 
 /* Sets p->Y (n x T, original units) and p->space to the columns `selection` of the table of d, for

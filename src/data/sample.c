@@ -155,6 +155,7 @@ typedef struct job {
     const void *self;
     bool responses;       /* responses are read */
     bool as_read;         /* outlying cells stay as they are */
+    bool as_checked;      /* images were read and checked before */
     bool whole;           /* every rank reads all responses, not only its own */
     bool by_participants; /* all responses, of this rank's participants only */
     kn_selection selection;
@@ -466,7 +467,12 @@ static kn_status read_responses(kn_ctx *ctx, const job *j, kn_sample *p)
     for (ptrdiff_t i = 0; i < j->n; i++)
         row[i] = j->pair[3 * i];
     bool fill = !j->encoding && j->s->missing_responses == KN_RESPONSES_FILL;
-    kn_response_rows rows = {j->n, row, fill ? KN_MIN_VALUES : 0, j->whole, j->by_participants};
+    kn_response_rows rows = {j->n,
+                             row,
+                             fill ? KN_MIN_VALUES : 0,
+                             j->whole,
+                             j->by_participants,
+                             !j->encoding && !j->as_checked};
     status = d->preloaded   ? kn_preloaded_read(ctx, j->policy, d, j->space, &rows, p)
              : d->responses ? kn_read_table(ctx, j->policy, d, &j->selection, &rows, p)
              : d->images    ? kn_read_images(ctx, j->policy, d, j->space, &rows, p)
@@ -518,12 +524,13 @@ out:
 }
 
 /* Reads the responses of the participants in p again. */
-static kn_status read_again(kn_ctx *ctx, const job *j, kn_sample *p)
+static kn_status read_again(kn_ctx *ctx, job *j, kn_sample *p)
 {
     kn_space_clear(&p->space);
     kn_scratch_clear(&p->scratch);
     kn_free(p->values);
     p->values = NULL;
+    j->as_checked = true;
     return read_responses(ctx, j, p);
 }
 

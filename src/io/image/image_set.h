@@ -60,6 +60,12 @@ kn_status kn_images_open_text(kn_ctx *ctx, const char *name, const char *text, b
 /* Frees the images. NULL is allowed. */
 void kn_images_free(kn_images *images);
 
+/* Finds the label of a path, a prefix such as "sub-" with the letters and digits after it; it may
+ * occur several times. Returns its length, with its position in *start; 0 if there is none, or
+ * different ones. A label does not start within a word: "group-sub-1" has one, "absub-1" has none.
+ */
+size_t kn_path_label(const char *path, const char *prefix, const char **start);
+
 /* True if `path` has the extension of an image or .txt. */
 bool kn_images_is_name(const char *path);
 

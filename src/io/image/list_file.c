@@ -16,11 +16,7 @@
 
 static const ptrdiff_t MAX_BYTES = (ptrdiff_t)1 << 28; /* of a list file */
 
-/* Finds the label of a path, a prefix such as "sub-" with the letters and digits after it; it may
- * occur several times. Returns its length, with its position in *start; 0 if there is none, or
- * different ones. A label does not start within a word: "group-sub-1" has one, "absub-1" has none.
- */
-static size_t label_in(const char *path, const char *prefix, const char **start)
+size_t kn_path_label(const char *path, const char *prefix, const char **start)
 {
     size_t length = 0, before = strlen(prefix);
     for (const char *at = path; (at = strstr(at, prefix)); at++) {
@@ -48,12 +44,12 @@ static kn_status take_labels(kn_ctx *ctx, const char *prefix, ptrdiff_t count, c
     kn_status status = KN_OK;
     void *memory;
     for (ptrdiff_t i = 0; i < count; i++)
-        if (label_in(written[i], prefix, &start) == 0)
+        if (kn_path_label(written[i], prefix, &start) == 0)
             return KN_OK;
     KN_TRY(kn_alloc(ctx, count, sizeof **out, &memory));
     *out = memory;
     for (ptrdiff_t i = 0; i < count; i++) {
-        size_t n = label_in(written[i], prefix, &start);
+        size_t n = kn_path_label(written[i], prefix, &start);
         KN_TRY(kn_text_copy(ctx, start, n, &(*out)[i]));
     }
 out:

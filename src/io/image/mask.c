@@ -10,6 +10,38 @@ void kn_mask_clear(kn_mask *mask)
     *mask = (kn_mask){0};
 }
 
+static const float THRESHOLD = 0.5f; /* of a mask with fractions */
+
+/* Returns whether the finite values are from 0 to 1, and those above 0 differ: a probability map,
+ * or a mask that was resampled. */
+static bool is_fractional(const float *in, ptrdiff_t n)
+{
+    float low = INFINITY, high = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        if (isfinite(in[i]) && (in[i] < 0 || in[i] > 1))
+            return false;
+        if (isfinite(in[i]) && in[i] > 0) {
+            low = fminf(low, in[i]);
+            high = fmaxf(high, in[i]);
+        }
+    }
+    return low < high;
+}
+
+/* Sets the voxels of a fractional mask to 0 or 1, with a warning. */
+static void apply_threshold(kn_ctx *ctx, const char *path, float *in, ptrdiff_t n)
+{
+    ptrdiff_t inside = 0, positive = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        positive += in[i] > 0;
+        in[i] = in[i] >= THRESHOLD;
+        inside += in[i] > 0;
+    }
+    kn_log(ctx, KN_LOG_WARNING,
+           "%s: the mask has values between 0 and 1; voxels of at least 0.5 are used, %td of %td",
+           path, inside, positive);
+}
+
 /* Sets out->index (owned) to the indices of the voxels, among n, that are finite and not 0. */
 static kn_status collect_voxels(kn_ctx *ctx, const float *in, ptrdiff_t n, kn_mask *out)
 {
@@ -47,10 +79,14 @@ kn_status kn_mask_read(kn_ctx *ctx, const char *path, const char *expected_name,
     ptrdiff_t n = kn_geometry_voxels(kn_images_geometry(images));
     KN_TRY(kn_alloc_f(ctx, n, &voxels));
     KN_TRY(kn_images_read(ctx, images, NULL, n, voxels));
+    bool fractional = is_fractional(voxels, n);
+    if (fractional)
+        apply_threshold(ctx, path, voxels, n);
     KN_TRY(collect_voxels(ctx, voxels, n, out));
     out->brain = kn_images_part(images, 0)->brain.hash;
     if (out->count == 0)
-        status = kn_fail(ctx, KN_ERR_DATA, "%s: the mask is empty; every voxel is 0", path);
+        status = kn_fail(ctx, KN_ERR_DATA, "%s: the mask is empty; every voxel is %s", path,
+                         fractional ? "below 0.5" : "0");
 out:
     if (status != KN_OK)
         kn_mask_clear(out);

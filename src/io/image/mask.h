@@ -11,7 +11,8 @@ typedef struct kn_mask {
     uint64_t brain; /* kn_brain.hash of a CIFTI mask, else 0 */
 } kn_mask;
 
-/* Reads a mask image: voxels that are finite and not 0. KN_ERR_SHAPE if its geometry differs from
+/* Reads a mask image: voxels that are finite and not 0; where all values are from 0 to 1 and some
+ * between, voxels of at least 0.5, with a warning. KN_ERR_SHAPE if its geometry differs from
  * `expected` (of the file expected_name; NULL: not compared) or it is 4D; KN_ERR_DATA if empty. */
 kn_status kn_mask_read(kn_ctx *ctx, const char *path, const char *expected_name,
                        const kn_geometry *expected, kn_mask *out);
