@@ -16,9 +16,7 @@
 #define KN_COV_INDICATORS_H
 
 #include "cov/features.h"
-
-/* Categories with fewer columns (levels and one for unknown levels) are thin features. */
-enum { KN_INDICATORS_FROM = 52 };
+#include "data/covariates/design.h"
 
 typedef struct kn_indicators {
     ptrdiff_t first, count; /* among the exact columns of the features; count 0: none */

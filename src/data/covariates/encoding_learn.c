@@ -144,7 +144,8 @@ enum {
 };
 
 /* Returns the number of distinct numbers in column `col` of the rows to learn from, counted up to
- * `limit` (at most CODES_MAX). *codes: all of them are whole numbers, as codes of a category are. */
+ * `limit` (at most CODES_MAX). *codes: all of them are whole numbers, as codes of a category are.
+ */
 static int count_values(const encoding_learner *l, ptrdiff_t col, int limit, bool *codes)
 {
     double seen[CODES_MAX], x;
