@@ -11,6 +11,7 @@
 
 enum { FIRST_CAP = 256 };       /* initial limit of the number of pivots; quadrupled if too small */
 enum { GRADIENT_ROWS = 16384 }; /* rows of F computed at a time in kn_decomp_vectors */
+
 static const double DEPENDENT =
     1e-14; /* share of K_mm's trace below which further pivots depend on the others */
 static const double SLACK =
@@ -34,17 +35,136 @@ kn_status kn_lowrank_new(kn_ctx *ctx, kn_mat X, kn_mat Z, const kn_groups *group
         KN_TRY(kn_mat_new(ctx, groups->n, Z.cols, &out->z_sums));
         kn_groups_sums(groups, Z, out->z_sums);
     }
+    KN_TRY(kn_lowrank_block(ctx, out, KN_INDICATORS_FROM));
 out:
     if (status != KN_OK)
         kn_lowrank_clear(out);
     return status;
 }
 
+/* ---- block of a category -------------------------------------------------------------------- */
+
+static void clear_block(kn_lowrank *w)
+{
+    kn_free(w->level);
+    kn_free(w->group_level);
+    kn_free(w->sizes);
+    w->level = w->group_level = w->sizes = NULL;
+    w->block = (kn_indicators){0};
+}
+
+/* Returns the number of exact columns that Phi holds. */
+static ptrdiff_t count_thin(const kn_lowrank *w)
+{
+    return w->features.columns - w->block.count;
+}
+
+/* Sets the level of each group; false: the rows of some group differ. */
+static bool find_group_levels(kn_lowrank *w)
+{
+    const kn_groups *g = w->groups;
+    for (ptrdiff_t k = 0; k < g->n; k++) {
+        w->group_level[k] = w->level[g->row[g->start[k]]];
+        for (ptrdiff_t i = g->start[k]; i < g->start[k + 1]; i++)
+            if (w->level[g->row[i]] != w->group_level[k])
+                return false;
+    }
+    return true;
+}
+
+kn_status kn_lowrank_block(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t least)
+{
+    kn_status status = KN_OK;
+    clear_block(w);
+    kn_mat_clear(&w->Phi);
+    w->block = kn_indicators_of(&w->features, least);
+    if (w->block.count == 0)
+        return KN_OK;
+    KN_TRY(kn_alloc_d(ctx, w->X.rows, &w->level));
+    KN_TRY(kn_alloc_d(ctx, w->block.count, &w->sizes));
+    if (w->groups)
+        KN_TRY(kn_alloc_d(ctx, w->groups->n, &w->group_level));
+    if (!kn_indicator_levels(&w->block, w->X, w->level) || (w->groups && !find_group_levels(w)))
+        clear_block(w);
+out:
+    return status;
+}
+
+/* Copies the exact columns of X that are no part of the block, if there is one. */
+static void copy_columns(const kn_features *f, const kn_indicators *b, kn_mat X, kn_mat out)
+{
+    ptrdiff_t at = 0, exact = 0;
+    for (int k = 0; k < f->cov.n; k++) {
+        const kn_term *t = &f->cov.term[k];
+        if (!f->exact[k])
+            continue;
+        if (b->count == 0 || exact != b->first) {
+            kn_mat_set(kn_cols(out, at, t->count), kn_cols(X, t->first, t->count));
+            at += t->count;
+        }
+        exact += t->count;
+    }
+}
+
+/* Returns the row in w->PhiZ, or the index in w->root, of thin feature j. */
+static ptrdiff_t feature_of(const kn_lowrank *w, ptrdiff_t j)
+{
+    return w->block.count > 0 && j >= w->block.first ? j + w->block.count : j;
+}
+
+/* Products of the block with itself, Phi and Z. */
+static void block_products(const kn_lowrank *w)
+{
+    double root = w->root[w->block.first];
+    for (ptrdiff_t l = 0; l < w->block.count; l++)
+        w->sizes[l] = 0;
+    for (ptrdiff_t i = 0; i < w->X.rows; i++)
+        w->sizes[(ptrdiff_t)w->level[i]]++;
+    for (ptrdiff_t l = 0; l < w->block.count; l++)
+        w->sizes[l] *= root * root;
+    kn_mat_zero(w->cross);
+    for (ptrdiff_t j = 0; j < w->cross.cols; j++)
+        for (ptrdiff_t i = 0; i < w->X.rows; i++)
+            kn_col(w->cross, j)[(ptrdiff_t)w->level[i]] += root * kn_at(w->Phi, i, j);
+    for (ptrdiff_t p = 0; p < w->Z.cols; p++) {
+        double *to = kn_col(w->PhiZ, p) + w->block.first;
+        for (ptrdiff_t l = 0; l < w->block.count; l++)
+            to[l] = 0;
+        for (ptrdiff_t i = 0; i < w->X.rows; i++)
+            to[(ptrdiff_t)w->level[i]] += root * kn_at(w->Z, i, p);
+    }
+}
+
+void kn_lowrank_times(kn_ctx *ctx, const kn_lowrank *w, ptrdiff_t first, double alpha, kn_mat R,
+                      double beta, kn_mat out)
+{
+    ptrdiff_t n = out.rows, before = w->block.first;
+    kn_mat thin = kn_sub(w->Phi, first, 0, n, w->m0 - w->block.count);
+    if (w->block.count == 0) {
+        kn_gemm(ctx, alpha, KN_N, thin, KN_N, R, beta, out);
+        return;
+    }
+    kn_indicator_product(ctx, &w->block, alpha, thin, w->level + first, w->root[before], NULL, R,
+                         beta, out);
+}
+
+void kn_lowrank_copy(const kn_lowrank *w, kn_mat out)
+{
+    for (ptrdiff_t j = 0; j < w->m0 - w->block.count; j++)
+        memcpy(kn_col(out, feature_of(w, j)), kn_col(w->Phi, j),
+               (size_t)out.rows * sizeof *out.data);
+    for (ptrdiff_t l = 0; l < w->block.count; l++)
+        for (ptrdiff_t i = 0; i < out.rows; i++)
+            kn_col(out, w->block.first + l)[i] =
+                w->level[i] == (double)l ? w->root[w->block.first] : 0;
+}
+
 void kn_lowrank_clear(kn_lowrank *w)
 {
-    kn_mat *m[] = {&w->base, &w->Lm, &w->Phi, &w->gram, &w->PhiZ, &w->sums, &w->z_sums};
+    kn_mat *m[] = {&w->base, &w->Lm, &w->Phi, &w->gram, &w->cross, &w->PhiZ, &w->sums, &w->z_sums};
     for (size_t k = 0; k < sizeof m / sizeof *m; k++)
         kn_mat_clear(m[k]);
+    clear_block(w);
     kn_free(w->set);
     kn_free(w->used);
     kn_free(w->root);
@@ -78,10 +198,10 @@ static void compute_kernel_column(void *self, ptrdiff_t j, double *column)
  * lost if it grows. */
 static kn_status reserve_columns(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t pivots)
 {
-    if (w->Phi.cols >= w->features.columns + pivots && w->Phi.data)
+    if (w->Phi.cols >= count_thin(w) + pivots && w->Phi.data)
         return KN_OK;
     kn_mat_clear(&w->Phi);
-    return kn_mat_new(ctx, w->X.rows, w->features.columns + pivots, &w->Phi);
+    return kn_mat_new(ctx, w->X.rows, count_thin(w) + pivots, &w->Phi);
 }
 
 /* Computes the pair statistics (distances of covariates) between the pivots, w->set_pairs, for
@@ -119,7 +239,7 @@ static kn_status choose_pivots(kn_ctx *ctx, kn_lowrank *w)
     kn_status status;
     double *diag = NULL;
     column_job job = {.ctx = ctx, .w = w};
-    ptrdiff_t columns = w->features.columns, cap = w->Phi.cols - columns;
+    ptrdiff_t columns = count_thin(w), cap = w->Phi.cols - columns;
     cap = cap > FIRST_CAP ? cap : FIRST_CAP;
     KN_TRY(kn_alloc_d(ctx, w->X.rows, &diag));
     KN_TRY(kn_mat_new(ctx, 1, w->X.cols, &job.row));
@@ -198,7 +318,7 @@ static kn_status compute_L(kn_ctx *ctx, kn_lowrank *w)
     KN_TRY(reserve_columns(ctx, w, w->n_used));
     if (w->n_used == 0) /* the rest has no weight at this theta */
         goto out;
-    kn_mat L = kn_cols(w->Phi, w->features.columns, w->n_used);
+    kn_mat L = kn_cols(w->Phi, count_thin(w), w->n_used);
     kn_features_fill(ctx, &w->features.rest, w->rest, w->X, w->base, L);
     kn_trsm_right(ctx, KN_T, w->Lm, L);
     for (ptrdiff_t i = 0; i < w->X.rows; i++)
@@ -242,6 +362,32 @@ static kn_status reuse_matrix(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t cols, kn_ma
     return kn_mat_new(ctx, rows, cols, m);
 }
 
+/* Computes the Gram matrix of the features Phi and their products with Z and the groups. */
+static kn_status multiply_features(kn_ctx *ctx, kn_lowrank *w, kn_mat Phi)
+{
+    kn_status status;
+    ptrdiff_t before = w->block.first, after = Phi.cols - before, P = w->Z.cols;
+    KN_TRY(reuse_matrix(ctx, Phi.cols, Phi.cols, &w->gram));
+    KN_TRY(reuse_matrix(ctx, w->m0, P, &w->PhiZ));
+    kn_syrk(ctx, 1, KN_T, Phi, 0, w->gram);
+    if (w->block.count == 0) {
+        kn_gemm(ctx, 1, KN_T, Phi, KN_N, w->Z, 0, w->PhiZ);
+    } else {
+        KN_TRY(reuse_matrix(ctx, w->block.count, Phi.cols, &w->cross));
+        kn_gemm(ctx, 1, KN_T, kn_cols(Phi, 0, before), KN_N, w->Z, 0,
+                kn_sub(w->PhiZ, 0, 0, before, P));
+        kn_gemm(ctx, 1, KN_T, kn_cols(Phi, before, after), KN_N, w->Z, 0,
+                kn_sub(w->PhiZ, before + w->block.count, 0, after, P));
+        block_products(w);
+    }
+    if (w->groups) {
+        KN_TRY(reuse_matrix(ctx, w->groups->n, Phi.cols, &w->sums));
+        kn_groups_sums(w->groups, Phi, w->sums);
+    }
+out:
+    return status;
+}
+
 kn_status kn_lowrank_at(kn_ctx *ctx, kn_lowrank *w, const double *theta)
 {
     kn_status status = KN_OK;
@@ -255,24 +401,17 @@ kn_status kn_lowrank_at(kn_ctx *ctx, kn_lowrank *w, const double *theta)
         KN_TRY(compute_rest(ctx, w));
     else
         KN_TRY(reserve_columns(ctx, w, 0));
-    ptrdiff_t m0 = f->columns + w->n_used;
-    if (m0 == 0) {
+    w->m0 = f->columns + w->n_used;
+    if (w->m0 == 0) {
         status = kn_fail(ctx, KN_ERR_NUMERIC, "the sample covariance is zero");
         goto out;
     }
-    kn_mat Phi = kn_cols(w->Phi, 0, m0);
-    kn_features_columns(f, w->X, kn_cols(Phi, 0, f->columns));
-    for (ptrdiff_t j = 0; j < f->columns; j++)
+    kn_mat Phi = kn_cols(w->Phi, 0, w->m0 - w->block.count);
+    copy_columns(f, &w->block, w->X, kn_cols(Phi, 0, count_thin(w)));
+    for (ptrdiff_t j = 0; j < count_thin(w); j++)
         for (ptrdiff_t i = 0; i < Phi.rows; i++)
-            kn_col(Phi, j)[i] *= w->root[j];
-    KN_TRY(reuse_matrix(ctx, m0, m0, &w->gram));
-    KN_TRY(reuse_matrix(ctx, m0, w->Z.cols, &w->PhiZ));
-    kn_syrk(ctx, 1, KN_T, Phi, 0, w->gram);
-    kn_gemm(ctx, 1, KN_T, Phi, KN_N, w->Z, 0, w->PhiZ);
-    if (w->groups) {
-        KN_TRY(reuse_matrix(ctx, w->groups->n, m0, &w->sums));
-        kn_groups_sums(w->groups, Phi, w->sums);
-    }
+            kn_col(Phi, j)[i] *= w->root[feature_of(w, j)];
+    KN_TRY(multiply_features(ctx, w, Phi));
 out:
     return status;
 }
@@ -309,6 +448,49 @@ out:
     return status;
 }
 
+/* The block's part of the same: its diagonal D (count) and its products C with the thin features.
+ */
+static kn_status compute_block_products(kn_ctx *ctx, const kn_lowrank *w, double gamma, double *D,
+                                      kn_mat *C)
+{
+    double root = w->root[w->block.first];
+    kn_status status = kn_mat_copy(ctx, w->cross, C);
+    memcpy(D, w->sizes, (size_t)w->block.count * sizeof *D);
+    for (ptrdiff_t k = 0; status == KN_OK && kn_lowrank_grouped(w, gamma) && k < w->groups->n;
+         k++) {
+        ptrdiff_t l = (ptrdiff_t)w->group_level[k];
+        double sum = root * w->groups->size[k], less = kn_groups_less(w->groups, gamma, k);
+        D[l] -= less * sum * sum;
+        for (ptrdiff_t j = 0; j < C->cols; j++)
+            kn_col(*C, j)[l] -= less * sum * kn_at(w->sums, k, j);
+    }
+    return status;
+}
+
+/* Computes eigenvalues lam (m0) and eigenvectors S (m0 x m0) of all features. */
+static kn_status decompose_features(kn_ctx *ctx, const kn_lowrank *w, double gamma, kn_mat *S,
+                                    double *lam)
+{
+    kn_status status;
+    kn_mat thin = {0}, C = {0};
+    double *D = NULL;
+    if (w->block.count == 0) {
+        KN_TRY(compute_inner_products(ctx, w, gamma, S));
+        KN_TRY(kn_eig_reproducible(ctx, *S, lam));
+        goto out;
+    }
+    KN_TRY(compute_inner_products(ctx, w, gamma, &thin));
+    KN_TRY(kn_alloc_d(ctx, w->block.count, &D));
+    KN_TRY(compute_block_products(ctx, w, gamma, D, &C));
+    KN_TRY(kn_mat_new(ctx, w->m0, w->m0, S));
+    KN_TRY(kn_indicator_eig(ctx, &w->block, D, C, thin, *S, lam));
+out:
+    kn_free(D);
+    kn_mat_clear(&C);
+    kn_mat_clear(&thin);
+    return status;
+}
+
 /* Copies the pivots in use, their design rows and the residual to the decomposition d. */
 static kn_status keep_pivots(kn_ctx *ctx, const kn_lowrank *w, kn_decomp *d)
 {
@@ -333,11 +515,10 @@ kn_status kn_lowrank_decompose(kn_ctx *ctx, kn_lowrank *w, kn_decomp *d)
     kn_status status;
     kn_mat S = {0};
     double *lam = NULL;
-    ptrdiff_t m0 = w->gram.rows, columns = w->features.columns, drop = 0;
+    ptrdiff_t m0 = w->m0, columns = w->features.columns, drop = 0;
     memcpy(d->theta, w->theta, sizeof d->theta);
     KN_TRY(kn_alloc_d(ctx, m0, &lam));
-    KN_TRY(compute_inner_products(ctx, w, d->gamma, &S));
-    KN_TRY(kn_eig_reproducible(ctx, S, lam));
+    KN_TRY(decompose_features(ctx, w, d->gamma, &S, lam));
     while (drop < m0 - 1 && lam[drop] < (double)m0 * DBL_EPSILON * lam[m0 - 1])
         drop++;
     d->m = m0 - drop;
@@ -364,6 +545,24 @@ out:
     return status;
 }
 
+/* PhiZ -= products of the features' sums over groups with `less` (groups x P) */
+static void subtract_sums(kn_ctx *ctx, const kn_lowrank *w, kn_mat less, kn_mat PhiZ)
+{
+    ptrdiff_t before = w->block.first, after = w->sums.cols - before, count = w->block.count;
+    if (count == 0) {
+        kn_gemm(ctx, -1, KN_T, w->sums, KN_N, less, 1, PhiZ);
+        return;
+    }
+    kn_gemm(ctx, -1, KN_T, kn_cols(w->sums, 0, before), KN_N, less, 1,
+            kn_sub(PhiZ, 0, 0, before, PhiZ.cols));
+    kn_gemm(ctx, -1, KN_T, kn_cols(w->sums, before, after), KN_N, less, 1,
+            kn_sub(PhiZ, before + count, 0, after, PhiZ.cols));
+    for (ptrdiff_t p = 0; p < PhiZ.cols; p++)
+        for (ptrdiff_t k = 0; k < less.rows; k++)
+            kn_col(PhiZ, p)[before + (ptrdiff_t)w->group_level[k]] -=
+                w->root[before] * w->groups->size[k] * kn_at(less, k, p);
+}
+
 kn_status kn_lowrank_project(kn_ctx *ctx, const kn_lowrank *w, const kn_decomp *d, kn_mat A)
 {
     kn_status status;
@@ -371,7 +570,7 @@ kn_status kn_lowrank_project(kn_ctx *ctx, const kn_lowrank *w, const kn_decomp *
     KN_TRY(kn_mat_copy(ctx, w->PhiZ, &PhiZ));
     if (kn_lowrank_grouped(w, d->gamma)) { /* Phi'H^-1 Z */
         KN_TRY(weight_sums(ctx, w, d->gamma, false, w->z_sums, &less));
-        kn_gemm(ctx, -1, KN_T, w->sums, KN_N, less, 1, PhiZ);
+        subtract_sums(ctx, w, less, PhiZ);
     }
     kn_gemm(ctx, 1, KN_T, d->rotation, KN_N, PhiZ, 0, A);
 out:
@@ -394,15 +593,44 @@ void kn_lowrank_rest(const kn_lowrank *w, double gamma, kn_mat A, double *rest)
 /* ---- for any rows -----------------------------------------------------------------------------
  */
 
+ptrdiff_t kn_decomp_cross_columns(const kn_decomp *d)
+{
+    kn_features f = kn_features_of(&d->cov);
+    kn_indicators b = kn_indicators_of(&f, KN_INDICATORS_FROM);
+    return b.count > 0 ? d->map.rows - b.count + 1 : d->map.rows;
+}
+
+/* Adds the block's part of R0* U for rows without a level: new participants whose category is
+ * missing. */
+static void add_mixed_rows(kn_ctx *ctx, const kn_indicators *b, const kn_decomp *d, kn_mat Xs,
+                           const double *level, kn_mat RU)
+{
+    for (ptrdiff_t i = 0; i < Xs.rows; i++)
+        if (level[i] < 0)
+            kn_gemm(ctx, 1, KN_N, kn_sub(Xs, i, b->column, 1, b->count), KN_N,
+                    kn_sub(d->map, b->first, 0, b->count, d->m), 1, kn_sub(RU, i, 0, 1, d->m));
+}
+
 void kn_decomp_cross(kn_ctx *ctx, const kn_decomp *d, kn_mat Xs, kn_mat F, kn_mat RU)
 {
     double rest[KN_COV_THETA];
     kn_features f = kn_features_of(&d->cov);
+    kn_indicators b = kn_indicators_of(&f, KN_INDICATORS_FROM);
+    ptrdiff_t thin = f.columns - b.count;
     kn_features_rest(&f, d->theta, rest);
-    kn_features_columns(&f, Xs, kn_cols(F, 0, f.columns));
+    copy_columns(&f, &b, Xs, kn_cols(F, 0, thin));
     if (d->n_pivots > 0)
-        kn_features_fill(ctx, &f.rest, rest, Xs, d->base, kn_cols(F, f.columns, d->n_pivots));
-    kn_gemm(ctx, 1, KN_N, F, KN_N, d->map, 0, RU);
+        kn_features_fill(ctx, &f.rest, rest, Xs, d->base, kn_cols(F, thin, d->n_pivots));
+    if (b.count == 0) {
+        kn_gemm(ctx, 1, KN_N, F, KN_N, d->map, 0, RU);
+        return;
+    }
+    double *level = kn_col(F, thin + d->n_pivots);
+    bool all = kn_indicator_levels(&b, Xs, level);
+    kn_indicator_product(ctx, &b, 1, kn_cols(F, 0, thin + d->n_pivots), level, 1, NULL, d->map, 0,
+                         RU);
+    if (!all)
+        add_mixed_rows(ctx, &b, d, Xs, level, RU);
 }
 
 kn_status kn_decomp_vectors(kn_ctx *ctx, const kn_decomp *d, const kn_groups *groups, kn_mat X,
@@ -411,7 +639,7 @@ kn_status kn_decomp_vectors(kn_ctx *ctx, const kn_decomp *d, const kn_groups *gr
     kn_status status;
     kn_mat F = {0};
     ptrdiff_t limit = X.rows < GRADIENT_ROWS ? X.rows : GRADIENT_ROWS;
-    KN_TRY(kn_mat_new(ctx, limit, d->map.rows, &F));
+    KN_TRY(kn_mat_new(ctx, limit, kn_decomp_cross_columns(d), &F));
     for (ptrdiff_t i = 0; i < X.rows; i += limit) {
         ptrdiff_t n = X.rows - i < limit ? X.rows - i : limit;
         kn_decomp_cross(ctx, d, kn_sub(X, i, 0, n, X.cols), kn_sub(F, 0, 0, n, F.cols),

@@ -160,7 +160,11 @@ static kn_status add_rest(kn_ctx *ctx, const kn_lowrank *w, const kn_lowrank_par
     kn_gemm(ctx, 1, KN_N, d->rotation, KN_N, f.W, 0, f.E2);
     if (f.sums.data) { /* weighted sums per group, from H^-1 */
         kn_gemm(ctx, 1, KN_N, w->z_sums, KN_N, f.E1, 0, f.sums);
-        kn_gemm(ctx, 1, KN_N, w->sums, KN_N, f.E2, 1, f.sums);
+        if (w->block.count == 0)
+            kn_gemm(ctx, 1, KN_N, w->sums, KN_N, f.E2, 1, f.sums);
+        else
+            kn_indicator_product(ctx, &w->block, 1, w->sums, w->group_level,
+                                 w->root[w->block.first], w->groups->size, f.E2, 1, f.sums);
         for (ptrdiff_t j = 0; j < f.sums.cols; j++)
             for (ptrdiff_t k = 0; k < f.sums.rows; k++)
                 kn_col(f.sums, j)[k] *= kn_groups_less(w->groups, d->gamma, k);
@@ -179,14 +183,14 @@ static kn_status add_cross(kn_ctx *ctx, const kn_lowrank *w, const outer *o, dou
 {
     kn_status status;
     ptrdiff_t N = w->X.rows, limit = N < GRADIENT_ROWS ? N : GRADIENT_ROWS;
-    ptrdiff_t m0 = o->E2.rows, pivots = o->E2.cols;
+    ptrdiff_t pivots = o->E2.cols;
     kn_mat GJ = {0};
     KN_TRY(kn_mat_new(ctx, limit, pivots, &GJ));
     for (ptrdiff_t i = 0; i < N; i += limit) {
         ptrdiff_t n = N - i < limit ? N - i : limit;
         kn_mat rows = kn_sub(GJ, 0, 0, n, pivots);
         kn_gemm(ctx, 0.5, KN_N, kn_sub(w->Z, i, 0, n, w->Z.cols), KN_N, o->E1, 0, rows);
-        kn_gemm(ctx, 0.5, KN_N, kn_sub(w->Phi, i, 0, n, m0), KN_N, o->E2, 1, rows);
+        kn_lowrank_times(ctx, w, i, 0.5, o->E2, 1, rows);
         for (ptrdiff_t j = 0; o->less.data && j < pivots; j++)
             for (ptrdiff_t k = 0; k < n; k++)
                 kn_col(rows, j)[k] -= 0.5 * kn_at(o->less, w->groups->of[i + k], j);
@@ -209,7 +213,7 @@ kn_status kn_lowrank_gradient(kn_ctx *ctx, const kn_lowrank *w, const kn_lowrank
         g[k] = 0;
     if (pivots > 0) {
         KN_TRY(kn_mat_new(ctx, w->Z.cols, pivots, &o.E1));
-        KN_TRY(kn_mat_new(ctx, w->gram.rows, pivots, &o.E2));
+        KN_TRY(kn_mat_new(ctx, w->m0, pivots, &o.E2));
         KN_TRY(kn_mat_new(ctx, pivots, pivots, &o.H));
         if (w->groups)
             KN_TRY(kn_mat_new(ctx, w->groups->n, pivots, &o.less));

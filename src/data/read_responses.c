@@ -11,6 +11,7 @@
 
 #include "base/hash/xxh64.h"
 #include "base/mpi/comm.h"
+#include "data/covariates/design.h"
 #include "data/image_checks.h"
 #include "data/mpi/exchange_responses.h"
 #include "data/mpi/gather_responses.h"
@@ -33,13 +34,31 @@ static ptrdiff_t sites_of(const kn_encoding *r, ptrdiff_t n)
     return !any ? 0 : sites < n ? sites : n;
 }
 
+/* Columns of the indicators of all categories with many levels, and of the largest of them. Others
+ * are few, and no part of the plan. */
+static ptrdiff_t many_columns(const kn_encoding *r, ptrdiff_t *largest)
+{
+    ptrdiff_t sum = 0;
+    *largest = 0;
+    for (ptrdiff_t k = 0; r->codes && k < r->n; k++) {
+        ptrdiff_t columns = r->column[k].levels.n + 1;
+        if (columns < KN_INDICATORS_FROM)
+            continue;
+        sum += columns;
+        *largest = columns > *largest ? columns : *largest;
+    }
+    return sum;
+}
+
 /* Returns the sizes of a problem with T responses of n participants, for the memory plan; type: of
  * the stored values. */
 static kn_response_shape shape_of(const kn_sample *p, ptrdiff_t n, ptrdiff_t T, kn_type type)
 {
+    ptrdiff_t block, columns = many_columns(&p->encoding, &block);
     return (kn_response_shape){.n = n,
                                .T = T,
-                               .F = p->X.cols,
+                               .F = p->X.cols + columns,
+                               .block = block,
                                .sites = sites_of(&p->encoding, n),
                                .value = type == KN_F32 ? (int)sizeof(float) : (int)sizeof(double)};
 }

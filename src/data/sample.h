@@ -18,6 +18,7 @@ typedef struct kn_response_shape {
     int value;           /* bytes of one value as stored */
     int terms;           /* terms that the additive sum may have; 0: not known */
     ptrdiff_t groups;    /* groups of repeated measures */
+    ptrdiff_t block;     /* columns of the largest category, if it is held as levels; else 0 */
     ptrdiff_t sites;     /* upper bound of the number of sites; 0: no site category */
     ptrdiff_t elsewhere; /* responses that other ranks hold */
     double resident;     /* bytes that stay allocated with the input, such as the text of a table */

@@ -166,42 +166,56 @@ static ptrdiff_t count_work(ptrdiff_t p)
     return BLOCK * (p > 0 ? p : 1);
 }
 
-kn_status kn_qr(kn_ctx *ctx, kn_mat *A, kn_mat R)
+/* Replaces the first p columns of A by `wanted` columns of Q; R is min(n, p) x p. */
+static kn_status orthonormalise(kn_ctx *ctx, kn_mat A, ptrdiff_t p, ptrdiff_t wanted, kn_mat R)
 {
     kn_status status;
-    ptrdiff_t n = A->rows, p = A->cols, k = n < p ? n : p;
+    ptrdiff_t n = A.rows, k = n < p ? n : p, most = p > wanted ? p : wanted;
     double *tau = NULL, *work = NULL;
-    if (n > INT_MAX || A->ld > INT_MAX || count_work(p) > INT_MAX)
+    if (n > INT_MAX || A.ld > INT_MAX || count_work(most) > INT_MAX)
         return kn_fail(ctx, KN_ERR_SHAPE, "orthonormal columns of %td x %td", n, p);
-    lapack_int rows = (lapack_int)n, cols = (lapack_int)p, ld = (lapack_int)A->ld;
-    lapack_int lowest = (lapack_int)k, size = (lapack_int)count_work(p), info = 0;
+    lapack_int rows = (lapack_int)n, cols = (lapack_int)p, ld = (lapack_int)A.ld;
+    lapack_int lowest = (lapack_int)k, size = (lapack_int)count_work(most), info = 0;
     KN_TRY(kn_alloc_d(ctx, k, &tau));
-    KN_TRY(kn_alloc_d(ctx, count_work(p), &work));
+    KN_TRY(kn_alloc_d(ctx, count_work(most), &work));
     for (ptrdiff_t j = 0; j < p; j++)
         for (ptrdiff_t i = 0; i < n; i++)
-            if (!isfinite(kn_at(*A, i, j)))
+            if (!isfinite(kn_at(A, i, j)))
                 KN_TRY(kn_fail(ctx, KN_ERR_NUMERIC,
                                "orthonormal columns of %td x %td: entry (%td, %td) is not finite",
                                n, p, i + 1, j + 1));
     if (k == 0)
         goto out;
     kn_blas_begin(1);
-    info = LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, rows, cols, A->data, ld, tau, work, size);
+    info = LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, rows, cols, A.data, ld, tau, work, size);
     for (ptrdiff_t j = 0; j < p; j++)
         for (ptrdiff_t i = 0; i < k; i++)
-            kn_col(R, j)[i] = i <= j ? kn_at(*A, i, j) : 0;
+            kn_col(R, j)[i] = i <= j ? kn_at(A, i, j) : 0;
     if (info == 0)
-        info = LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, rows, lowest, lowest, A->data, ld, tau, work,
-                                   size);
+        info = LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, rows, (lapack_int)wanted, lowest, A.data, ld,
+                                   tau, work, size);
     kn_blas_end();
     if (info != 0)
         status = kn_fail(ctx, KN_ERR_NUMERIC, "orthonormal columns of %td x %td (info %d)", n, p,
                          (int)info);
-    A->cols = k;
 out:
     kn_free(work);
     kn_free(tau);
     return status;
+}
+
+kn_status kn_qr(kn_ctx *ctx, kn_mat *A, kn_mat R)
+{
+    ptrdiff_t k = A->rows < A->cols ? A->rows : A->cols;
+    kn_status status = orthonormalise(ctx, *A, A->cols, k, R);
+    if (status == KN_OK)
+        A->cols = k;
+    return status;
+}
+
+kn_status kn_qr_complete(kn_ctx *ctx, kn_mat A, kn_mat R)
+{
+    return orthonormalise(ctx, A, R.rows, A.cols, R);
 }
 
 void kn_qr_need(kn_mem_plan *r, kn_mem_category category, ptrdiff_t n, ptrdiff_t p)

@@ -77,6 +77,11 @@ kn_status kn_chol(kn_ctx *ctx, kn_mat A, const char *what);
  * KN_ERR_NUMERIC if A is not finite. */
 kn_status kn_qr(kn_ctx *ctx, kn_mat *A, kn_mat R);
 
+/* The same for the first R.rows columns of the square A (n x n), R.rows <= n: A is replaced by an
+ * orthogonal matrix of which these columns have the span of the former ones, R is p x p. 4 n^2 p
+ * flops. */
+kn_status kn_qr_complete(kn_ctx *ctx, kn_mat A, kn_mat R);
+
 /* Writes column j (n values) of the matrix. */
 typedef void (*kn_column_fn)(void *self, ptrdiff_t j, double *column);
 

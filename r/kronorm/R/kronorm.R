@@ -93,9 +93,9 @@ settle <- function(said, data, found, given) {
 
 check_batch <- function(name, x) {
   levels <- length(unique(x[!is.na(x)]))
-  if (levels > 50 || levels * 5 > length(x))
+  if (levels > 2000 || levels * 5 > length(x))
     refuse("(1 | ", name, "): ", levels, " levels in ", length(x), " rows are too many for a batch, ",
-           "expected at most 50 with 5 rows each on average; for rows that share noise, such as those ",
+           "expected at most 2000 with 5 rows each on average; for rows that share noise, such as those ",
            "of a family, write group = \"", name, "\"", kind = "data")
 }
 

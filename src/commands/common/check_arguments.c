@@ -11,11 +11,11 @@
 #include "gp/method.h"
 #include "io/file/path.h"
 
-ptrdiff_t kn_auto_rank(ptrdiff_t N, bool additive)
+ptrdiff_t kn_auto_rank(ptrdiff_t N, bool additive, ptrdiff_t block)
 {
     enum { DIVISOR_ADDITIVE = 4, DIVISOR = 3, ELEMENTS = 90000000, LEAST = 300 };
     ptrdiff_t rank = N / (additive ? DIVISOR_ADDITIVE : DIVISOR), most = ELEMENTS / N;
-    most = most > LEAST ? most : LEAST;
+    most = most > LEAST + block ? most : LEAST + block;
     return rank < most ? rank : most;
 }
 

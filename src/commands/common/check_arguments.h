@@ -11,9 +11,10 @@ enum {
 };
 
 /* The largest rank of R0 with {rank=auto} for N participants: N/4 with the additive kernel, N/3
- * with others. N times the rank is at most 9e7 where that leaves 300, so that memory grows no
- * faster than N. */
-ptrdiff_t kn_auto_rank(ptrdiff_t N, bool additive);
+ * with others. N times the rank is at most 9e7 where that leaves 300 and the block, so that memory
+ * grows no faster than N. block: columns of the category that is held as levels
+ * [cov/indicators.h]; 0: none. */
+ptrdiff_t kn_auto_rank(ptrdiff_t N, bool additive, ptrdiff_t block);
 
 /* Bits of the words of {write}, in the same order. */
 #define KN_MAP_WORDS "z|yhat|ys2_model|fdr|ys2|metrics"

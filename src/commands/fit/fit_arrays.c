@@ -10,6 +10,7 @@
 #include "commands/fit/fit.h"
 #include "commands/fit/missing_report.h"
 #include "cov/additive.h"
+#include "cov/indicators.h"
 #include "data/canonical_order.h"
 #include "data/scaling.h"
 #include "data/table/text_list.h"
@@ -83,7 +84,9 @@ out:
 static void set_rank(const kn_ctx *ctx, const kn_settings *s, ptrdiff_t N, kn_spec *spec)
 {
     ptrdiff_t from = spec->additive ? 1 : KN_RANK_FROM;
-    ptrdiff_t rank = kn_auto_rank(N, spec->additive);
+    kn_features features = kn_features_of(&spec->sample);
+    ptrdiff_t block = kn_indicators_of(&features, KN_INDICATORS_FROM).count;
+    ptrdiff_t rank = kn_auto_rank(N, spec->additive, block);
     double limit = (double)kn_memory(ctx) / (16.0 * (double)N);
     if (!kn_method_of(s->method, (kn_noise)s->noise)->low_rank || s->rank == KN_RANK_FULL)
         return;

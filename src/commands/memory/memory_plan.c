@@ -264,7 +264,7 @@ static kn_status place_in_memory(const kn_memory_policy *self, kn_ctx *ctx,
         s.M = w->rank > 0 && w->rank < r->n ? w->rank : r->n;
     if (w->rank == KN_RANK_AUTO && !s.scoring && s.method->low_rank &&
         (w->additive || r->n >= KN_RANK_FROM)) /* maximum of the automatic rank */
-        s.low = kn_auto_rank(r->n, w->additive);
+        s.low = kn_auto_rank(r->n, w->additive, r->block);
     if (w->additive && !s.scoring) {
         s.stats = r->terms;
         s.groups = r->groups;

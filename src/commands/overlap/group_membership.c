@@ -133,9 +133,9 @@ static kn_status collect_levels(kn_ctx *ctx, const column *c, kn_membership *m)
             continue;
         if (!kn_level_of(cell_of(c, i), m->levels.numbers, level))
             return kn_cell_refused(ctx, c->table, c->row[i], c->col, "too long for a group");
-        if (m->levels.n == KN_LEVELS_MAX && kn_levels_find(&m->levels, level, &at) < 0)
+        if (m->levels.n == KN_MEMBERSHIP_MAX && kn_levels_find(&m->levels, level, &at) < 0)
             return kn_fail(ctx, KN_ERR_DATA, "%s: %s has more than %d values, expected groups",
-                           kn_table_path(c->table), name.text, KN_LEVELS_MAX);
+                           kn_table_path(c->table), name.text, KN_MEMBERSHIP_MAX);
         KN_TRY(kn_levels_add(ctx, &m->levels, level));
     }
     if (m->levels.n == 0)

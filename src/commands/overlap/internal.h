@@ -17,12 +17,14 @@
 /* Assigns scored participants to groups by column {by} of scored_participants.tsv, or of
  * {covariates}, matched by id. */
 
+enum { KN_MEMBERSHIP_MAX = 50 }; /* most groups; each has maps of its own */
+
 /* Groups of the scored participants. */
 typedef struct kn_membership {
     kn_levels levels; /* names of the groups, sorted */
     ptrdiff_t *group; /* per participant of the folder; -1: no group, excluded */
     /* participants per group */
-    ptrdiff_t size[KN_LEVELS_MAX];
+    ptrdiff_t size[KN_MEMBERSHIP_MAX];
     /* participants with and without a group */
     ptrdiff_t n, left_out;
 } kn_membership;

@@ -25,6 +25,10 @@ enum {
     KN_INTERACTIONS_MAX = 1000 /* interactions of one design */
 };
 
+/* A category with at least this many columns, levels and one for unknown levels, is held as the
+ * level of each row where R0 is of low rank [cov/indicators.h]. */
+enum { KN_INDICATORS_FROM = 52 };
+
 typedef struct kn_interaction {
     ptrdiff_t category, numeric; /* raw columns */
 } kn_interaction;

@@ -22,6 +22,7 @@
 enum {
     KN_ENCODING_MAX = 10000, /* most covariates of one model */
     KN_LEVELS_FEW = 5,       /* a category with more levels may be a site: a warning */
+    KN_LEVELS_MANY = 50,     /* a category with this many levels gives a warning */
     KN_LEVEL_ROWS = 5,       /* rows per level that a category needs, on average */
     KN_TWO_VALUED_MAX = 6,   /* most columns with two numbers that are categories by default */
     KN_VALUES_COUNTED = 5    /* distinct values of a column are counted up to this */

@@ -1,6 +1,7 @@
 /* Implements kn_encoding_learn of encoding.h: decides which columns are categories, and learns
  * levels and means from the training rows. The encoding is stored in the model and applied to new
  * participants as it is. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,7 @@ typedef struct encoding_learner {
     column_decision *of;
     ptrdiff_t n_col;
     bool codes;
+    bool checked;    /* the values were checked before: a fold of a cross-validation */
     bool auto_batch; /* --batch auto: sites are found by name */
 } encoding_learner;
 
@@ -135,19 +137,22 @@ static kn_status choose_rows(encoding_learner *l, const kn_encoding_options *o)
 }
 
 enum {
-    CODES_COUNTED = KN_LEVELS_MAX + 1, /* distinct values of a column are counted up to this */
-    CODES_MIN = 3,                     /* distinct values that a category by name needs */
-    SUSPECT_CODES = 10                 /* up to this many distinct whole numbers may be codes */
+    CODES_MAX = KN_LEVELS_MAX + 1, /* distinct values of a site column are counted up to this, */
+    CODES_COUNTED = 51,            /* and those of other columns up to this */
+    CODES_MIN = 3,                 /* distinct values that a category by name needs */
+    SUSPECT_CODES = 10             /* up to this many distinct whole numbers may be codes */
 };
 
 /* Returns the number of distinct numbers in column `col` of the rows to learn from, counted up to
- * CODES_COUNTED. *codes: all of them are whole numbers, as codes of a category are. */
-static int count_values(const encoding_learner *l, ptrdiff_t col, bool *codes)
+ * `limit` (at most CODES_MAX). *codes: all of them are whole numbers, as codes of a category are.
+ */
+static int count_values(const encoding_learner *l, ptrdiff_t col, int limit, bool *codes)
 {
-    double seen[CODES_COUNTED], x;
+    double seen[CODES_MAX], x;
     int n = 0;
+    assert(limit <= CODES_MAX);
     *codes = true;
-    for (ptrdiff_t i = 0; i < l->n && n < CODES_COUNTED; i++) {
+    for (ptrdiff_t i = 0; i < l->n && n < limit; i++) {
         int k = 0;
         if (kn_table_number(l->table, l->row[i], col, &x) != KN_CELL_NUMBER)
             continue;
@@ -161,9 +166,11 @@ static int count_values(const encoding_learner *l, ptrdiff_t col, bool *codes)
 }
 
 /* Returns the number of levels that a category may have: one per KN_LEVEL_ROWS rows, from 1 to
- * KN_LEVELS_MAX. */
+ * KN_LEVELS_MAX. The levels of a fold were checked with all rows. */
 static ptrdiff_t levels_max(const encoding_learner *l)
 {
+    if (l->checked)
+        return KN_LEVELS_MAX;
     ptrdiff_t limit = l->n / KN_LEVEL_ROWS;
     return limit > KN_LEVELS_MAX ? KN_LEVELS_MAX : limit < 1 ? 1 : limit;
 }
@@ -231,7 +238,9 @@ static void choose_kinds(encoding_learner *l)
                        (kn_table_category(l->table, l->col[k]) ||
                         (c->census.texts > 0 && !kn_census_is_numeric(c->census))));
         bool codes = false;
-        int values = c->category ? 0 : count_values(l, l->col[k], &codes);
+        bool site = kn_column_role_of(kn_table_name(l->table, l->col[k])) == KN_COLUMN_SITE;
+        int limit = site ? CODES_MAX : CODES_COUNTED;
+        int values = c->category ? 0 : count_values(l, l->col[k], limit, &codes);
         c->values = values < KN_VALUES_COUNTED ? values : KN_VALUES_COUNTED;
         two += c->values == 2;
         c->two_valued = l->codes && c->values == 2 && codes && c->stated == STATED_NOTHING;
@@ -321,14 +330,43 @@ static void log_alike(const encoding_learner *l, const kn_covariate *c)
                kn_table_path(l->table), kn_clipped(c->name).text, list.text);
 }
 
-/* Logs a warning if a category that is no site has more than KN_LEVELS_FEW levels: it may be a site
- * with an unusual name. */
-static void log_many_levels(const encoding_learner *l, const kn_covariate *c)
+/* Warns of a category that may be a site under an unusual name, and of one with so many levels that
+ * the effects of most are uncertain. rows: rows of each level. */
+static void log_many_levels(const encoding_learner *l, const kn_covariate *c, const ptrdiff_t *rows)
 {
+    ptrdiff_t small = 0;
+    for (ptrdiff_t k = 0; k < c->levels.n; k++)
+        small += rows[k] < KN_LEVEL_ROWS;
+    if (c->levels.n >= KN_LEVELS_MANY && !l->checked)
+        kn_log(l->ctx, KN_LOG_WARNING,
+               "%s: category %s has %td levels, %td of them with fewer than %d participants, whose "
+               "effects are uncertain and shrunk towards the average",
+               kn_table_path(l->table), kn_clipped(c->name).text, c->levels.n, small,
+               KN_LEVEL_ROWS);
     if (!c->batch && c->levels.n > KN_LEVELS_FEW)
         kn_log(l->ctx, KN_LOG_WARNING,
                "%s: category %s has %td levels; if it is a site or a scanner, name it in {batch}",
                kn_table_path(l->table), kn_clipped(c->name).text, c->levels.n);
+}
+
+/* Counts the rows of each level and logs what is unusual about the levels. */
+static kn_status log_levels(const encoding_learner *l, ptrdiff_t col, const kn_covariate *c)
+{
+    char level[KN_LEVEL_SIZE];
+    ptrdiff_t *rows, at;
+    kn_status status = kn_alloc_i(l->ctx, c->levels.n, &rows);
+    if (status != KN_OK)
+        return status;
+    for (ptrdiff_t i = 0; i < l->n; i++) {
+        const char *cell = kn_table_cell(l->table, l->row[i], col);
+        if (!kn_text_is_missing(cell) && kn_level_of(cell, c->levels.numbers, level) &&
+            kn_levels_find(&c->levels, level, &at) >= 0)
+            rows[at]++;
+    }
+    log_alike(l, c);
+    log_many_levels(l, c, rows);
+    kn_free(rows);
+    return KN_OK;
 }
 
 /* Sets the levels of categorical covariate k from its cells; c owns them. KN_ERR_DATA if there are
@@ -367,12 +405,11 @@ static kn_status learn_category(const encoding_learner *l, ptrdiff_t k, kn_covar
         if (c->levels.n == limit)
             return kn_fail(l->ctx, KN_ERR_DATA,
                            "%s: category %s has at least %td levels in %td rows, but at most %d "
-                           "and one per %d rows are allowed; omit it from {use}",
+                           "and one per %d rows are allowed; merge levels, or omit it from {use}",
                            path, name.text, limit + 1, l->n, KN_LEVELS_MAX, KN_LEVEL_ROWS);
         KN_TRY(kn_levels_add(l->ctx, &c->levels, level));
     }
-    log_alike(l, c);
-    log_many_levels(l, c);
+    KN_TRY(log_levels(l, col, c));
 out:
     return status;
 }
@@ -511,7 +548,11 @@ static void warn_of_two_levels(const encoding_learner *l, const kn_encoding *enc
 kn_status kn_encoding_learn(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *o,
                             kn_encoding *out)
 {
-    encoding_learner l = {.ctx = ctx, .table = table, .missing = o->missing, .codes = o->codes};
+    encoding_learner l = {.ctx = ctx,
+                          .table = table,
+                          .missing = o->missing,
+                          .codes = o->codes,
+                          .checked = o->checked};
     kn_status status;
 
     *out = (kn_encoding){.missing = o->missing, .codes = o->codes};

@@ -56,6 +56,23 @@ ptrdiff_t kn_levels_find(const kn_levels *levels, const char *level, ptrdiff_t *
     return -1;
 }
 
+enum { FIRST = 32 }; /* initial capacity, a power of two */
+
+/* Doubles the capacity of a list that is full: FIRST times a power of two, or 0 without levels. */
+static kn_status double_capacity(kn_ctx *ctx, kn_levels *levels)
+{
+    void *text;
+    kn_status status =
+        kn_alloc(ctx, levels->n > 0 ? 2 * levels->n : FIRST, sizeof *levels->text, &text);
+    if (status != KN_OK)
+        return status;
+    if (levels->n > 0)
+        memcpy(text, levels->text, (size_t)levels->n * sizeof *levels->text);
+    kn_free(levels->text);
+    levels->text = text;
+    return KN_OK;
+}
+
 kn_status kn_levels_add(kn_ctx *ctx, kn_levels *levels, const char *level)
 {
     ptrdiff_t at;
@@ -65,11 +82,8 @@ kn_status kn_levels_add(kn_ctx *ctx, kn_levels *levels, const char *level)
     if (kn_levels_find(levels, level, &at) >= 0)
         return KN_OK;
     assert(levels->n < KN_LEVELS_MAX);
-    if (!levels->text) {
-        void *text;
-        KN_TRY(kn_alloc(ctx, KN_LEVELS_MAX, sizeof *levels->text, &text));
-        levels->text = text;
-    }
+    if (levels->n == 0 || (levels->n >= FIRST && (levels->n & (levels->n - 1)) == 0))
+        KN_TRY(double_capacity(ctx, levels));
     KN_TRY(kn_text_copy(ctx, level, strlen(level), &copy));
     memmove(levels->text + at + 1, levels->text + at,
             (size_t)(levels->n - at) * sizeof *levels->text);

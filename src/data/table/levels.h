@@ -6,7 +6,7 @@
 #include "base/memory/alloc.h"
 
 enum {
-    KN_LEVELS_MAX = 50,   /* of one category */
+    KN_LEVELS_MAX = 2000, /* of one category */
     KN_LEVEL_SIZE = 1024, /* bytes of a level or of a column's name, with the NUL */
 };
 

@@ -254,7 +254,7 @@ static kn_status make_features(kn_ctx *ctx, kn_engine *e, const double *r0)
 {
     static const double FAR = 10; /* times the tolerance */
     kn_status status = kn_lowrank_at(ctx, &e->low, r0);
-    bool enough = e->low.residual_used <= FAR * e->low.tol && e->low.gram.rows <= e->spec.rank;
+    bool enough = e->low.residual_used <= FAR * e->low.tol && e->low.m0 <= e->spec.rank;
     if (status != KN_OK || !e->spec.rank_auto || enough || e->follows)
         return status;
     e->spec.rank = 0;

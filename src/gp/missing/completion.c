@@ -80,9 +80,10 @@ static kn_status compute_low_rank(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn
     KN_TRY(kn_lowrank_new(ctx, X, Z, NULL, &f->cov, f->rank, &low));
     low.tol = kn_rank_tolerance_search;
     KN_TRY(kn_lowrank_at(ctx, &low, f->theta));
-    ptrdiff_t m = low.gram.rows;
-    if (!f->rank_auto || (low.residual_used <= FAR * low.tol && m <= f->rank))
-        KN_TRY(kn_mat_copy(ctx, kn_cols(low.Phi, 0, m), Phi));
+    if (!f->rank_auto || (low.residual_used <= FAR * low.tol && low.m0 <= f->rank)) {
+        KN_TRY(kn_mat_new(ctx, X.rows, low.m0, Phi));
+        kn_lowrank_copy(&low, *Phi);
+    }
 out:
     kn_lowrank_clear(&low);
     kn_mat_clear(&Z);

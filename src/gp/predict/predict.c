@@ -39,7 +39,8 @@ static kn_status cross_work_new(kn_ctx *ctx, const kn_latent *l, const kn_latent
 {
     kn_status status;
     const kn_decomp *R0 = &cell->R0;
-    KN_TRY(kn_mat_new(ctx, rows, kn_decomp_is_low(R0) ? R0->map.rows : l->X.rows, &f->F));
+    KN_TRY(kn_mat_new(ctx, rows, kn_decomp_is_low(R0) ? kn_decomp_cross_columns(R0) : l->X.rows,
+                      &f->F));
     KN_TRY(kn_mat_new(ctx, rows, R0->m, &f->RU));
     KN_TRY(kn_mat_new(ctx, rows, cell->n, &f->mean));
     KN_TRY(kn_mat_new(ctx, rows, cell->n, &f->var));

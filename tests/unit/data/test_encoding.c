@@ -209,8 +209,8 @@ static void cells_that_do_not_fit_are_named(void **state)
                  "participants.tsv line 3: site is 'n/a', expected a category; {missing=drop} "
                  "excludes such participants");
     refuse_learn(ctx, "site\nA\nB\nA\nB\nC\nA\nB\nA\nB\nC\n", o, KN_ERR_DATA,
-                 "participants.tsv: category site has at least 3 levels in 10 rows, but at most 50 "
-                 "and one per 5 rows are allowed; omit it from {use}");
+                 "participants.tsv: category site has at least 3 levels in 10 rows, but at most "
+                 "2000 and one per 5 rows are allowed; merge levels, or omit it from {use}");
     refuse_learn(ctx, "site\nZ\xfcrich\nA\n", o, KN_ERR_DATA,
                  "participants.tsv line 2: 'Z\xfcrich' is not UTF-8 text");
     o.use = "*";
@@ -231,22 +231,6 @@ static void cells_that_do_not_fit_are_named(void **state)
     refuse_learn(ctx, "a\tb\n1\tn/a\nn/a\t2\n", o, KN_ERR_DATA,
                  "participants.tsv: no row has a value for every covariate");
 
-    /* 300 rows: 50 levels are taken, 51 are not. */
-    for (int levels = 50; levels <= 51; levels++) {
-        char text[4096] = "site\n";
-        for (int i = 0; i < 300; i++)
-            sprintf(text + strlen(text), "s%d\n", i % levels);
-        o.missing = KN_MISSING_ERROR;
-        if (levels == 51)
-            refuse_learn(ctx, text, o, KN_ERR_DATA,
-                         "participants.tsv: category site has at least 51 levels in 300 rows, but "
-                         "at most 50 and one per 5 rows are allowed; omit it from {use}");
-        else {
-            kn_encoding r = learned(ctx, text, &o);
-            assert_int_equal(kn_encoding_width(&r), 50);
-            kn_encoding_clear(&r);
-        }
-    }
     kn_ctx_free(ctx);
 }
 
@@ -361,6 +345,70 @@ static void sentences_stay_short_and_on_one_line(void **state)
 
 /* ---- failing allocations: cases of base_failing_allocations ---- */
 
+/* Returns a table of one column with this many levels, in turn over the rows. The caller frees it.
+ */
+static char *table_of_levels(int levels, int rows)
+{
+    char *text = malloc(8 * (size_t)rows + 8), *at = text;
+    assert_non_null(text);
+    at += sprintf(at, "site\n");
+    for (int i = 0; i < rows; i++)
+        at += sprintf(at, "s%d\n", i % levels);
+    return text;
+}
+
+static void many_levels_are_taken_with_a_warning_and_too_many_refused(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_encoding_options o = DEFAULTS;
+    logged log = {0};
+    o.codes = true;
+    o.batch = "site";
+    kn_set_log(ctx, logged_take, &log);
+    for (int levels = 49; levels <= 60; levels += levels == 49 ? 1 : 10) {
+        char *text = table_of_levels(levels, 303);
+        log = (logged){0};
+        kn_encoding r = learned(ctx, text, &o);
+        assert_int_equal(r.column[0].levels.n, levels);
+        assert_int_equal(log.lines, levels >= 50);
+        kn_encoding_clear(&r);
+        free(text);
+    }
+    assert_logged(log, KN_LOG_WARNING,
+                  "participants.tsv: category site has 60 levels, 0 of them with fewer than 5 "
+                  "participants, whose effects are uncertain and shrunk towards the average");
+
+    char *text = table_of_levels(61, 304);
+    refuse_learn(ctx, text, o, KN_ERR_DATA,
+                 "participants.tsv: category site has at least 61 levels in 304 rows, but at most "
+                 "2000 and one per 5 rows are allowed; merge levels, or omit it from {use}");
+    log = (logged){0};
+    o.checked = true; /* a fold may have fewer rows per level */
+    kn_encoding r = learned(ctx, text, &o);
+    assert_int_equal(r.column[0].levels.n, 61);
+    assert_int_equal(log.lines, 0);
+    kn_encoding_clear(&r);
+    free(text);
+
+    o.checked = false;
+    for (int levels = 2000; levels <= 2001; levels++) {
+        text = table_of_levels(levels, 10010);
+        if (levels > 2000) {
+            refuse_learn(ctx, text, o, KN_ERR_DATA,
+                         "participants.tsv: category site has at least 2001 levels in 10010 rows, "
+                         "but at most 2000 and one per 5 rows are allowed; merge levels, or omit "
+                         "it from {use}");
+        } else {
+            r = learned(ctx, text, &o);
+            assert_int_equal(r.column[0].levels.n, 2000);
+            kn_encoding_clear(&r);
+        }
+        free(text);
+    }
+    kn_ctx_free(ctx);
+}
+
 FAILING_CASE(data_encoding, NULL, NULL)
 {
     kn_ctx *ctx = kn_ctx_new();
@@ -417,6 +465,7 @@ TEST_PROGRAM(data_encoding)
         cmocka_unit_test(missing_values_drop_the_row_or_become_the_mean),
         cmocka_unit_test(a_category_of_one_level_is_left_out),
         cmocka_unit_test(sentences_stay_short_and_on_one_line),
+        cmocka_unit_test(many_levels_are_taken_with_a_warning_and_too_many_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

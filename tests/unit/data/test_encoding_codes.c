@@ -72,8 +72,8 @@ static void sites_are_categories_by_their_name(void **state)
     for (int i = 0; i < 25; i++)
         snprintf(text + strlen(text), 32, "%d\n", 1 + i % 6);
     refuse_learn(ctx, text, o, KN_ERR_DATA,
-                 "participants.tsv: category site has at least 6 levels in 25 rows, but at most 50 "
-                 "and one per 5 rows are allowed; omit it from {use}");
+                 "participants.tsv: category site has at least 6 levels in 25 rows, but at most "
+                 "2000 and one per 5 rows are allowed; merge levels, or omit it from {use}");
     kn_ctx_free(ctx);
 }
 

@@ -91,9 +91,9 @@ static void hostile_json_is_refused(void **state)
         {COLUMNS("[{\"name\":\"a\",\"kind\":\"numeric\",\"mean\":\"1\"}]"),
          "m: covariate 1: expected a mean, a finite number"},
         {COLUMNS("[" AGE "," AGE "]"), "m: two covariates are named 'age'"},
-        {CATEGORY("null"), "m: covariate 1: 0 levels, expected 2 to 50"},
-        {CATEGORY("{}"), "m: covariate 1: 0 levels, expected 2 to 50"},
-        {CATEGORY("[\"a\"]"), "m: covariate 1: 1 levels, expected 2 to 50"},
+        {CATEGORY("null"), "m: covariate 1: 0 levels, expected 2 to 2000"},
+        {CATEGORY("{}"), "m: covariate 1: 0 levels, expected 2 to 2000"},
+        {CATEGORY("[\"a\"]"), "m: covariate 1: 1 levels, expected 2 to 2000"},
         {CATEGORY("[\"a\",2]"), "m: covariate 1: a level is not a text that a table can hold"},
         {CATEGORY("[\"a\",\"b \"]"), "m: covariate 1: a level is not a text that a table can hold"},
         {CATEGORY("[\"\",\"b\"]"), "m: covariate 1: a level is not a text that a table can hold"},
@@ -105,7 +105,7 @@ static void hostile_json_is_refused(void **state)
         {CATEGORY("[\"b\",\"a\"]"), "m: covariate 1: levels are doubled or out of order"},
         {CATEGORY("[\"10\",\"9\"]"), "m: covariate 1: levels are doubled or out of order"},
         {"{\"missing\":\"drop\",\"codes\":1}", "m: codes of the encoding, expected true or false"},
-        {CODES("[]", ""), "m: covariate 1: 0 levels, expected 1 to 50"},
+        {CODES("[]", ""), "m: covariate 1: 0 levels, expected 1 to 2000"},
         {CODES("[\"1\",\"2\"]", ",\"two_valued\":0"), TWO_VALUED},
         {CODES("[\"a\",\"b\"]", ",\"two_valued\":true"), TWO_VALUED},
         {CODES("[\"1\"]", ",\"two_valued\":true"), TWO_VALUED},
@@ -155,11 +155,11 @@ static void hostile_sizes_are_refused(void **state)
 
     json_t *levels = json_array();
     for (int i = 0; i < KN_LEVELS_MAX + 1; i++)
-        json_array_append_new(levels, json_sprintf("%03d", i));
+        json_array_append_new(levels, json_sprintf("%04d", i));
     json = json_pack("{s:s, s:[{s:s, s:s, s:o}]}", "missing", "drop", "columns", "name", "a",
                      "kind", "categorical", "levels", levels);
     assert_sentence(ctx, kn_encoding_from_json(ctx, "m", json, &r), KN_ERR_FORMAT,
-                    "m: covariate 1: 51 levels, expected 2 to 50");
+                    "m: covariate 1: 2001 levels, expected 2 to 2000");
     json_decref(json);
     kn_ctx_free(ctx);
 }

@@ -181,7 +181,7 @@ static kn_status decompose_low(kn_ctx *ctx, kn_cell_work *w, bool *enough)
     kn_lowrank *low = &w->low;
     low->n_set = 0;
     KN_TRY(kn_lowrank_at(ctx, low, w->theta));
-    *enough = low->residual_used <= FAR * RESIDUAL && low->gram.rows <= w->rank;
+    *enough = low->residual_used <= FAR * RESIDUAL && low->m0 <= w->rank;
     if (!*enough)
         goto out;
     w->thin.gamma = w->gamma;
@@ -189,11 +189,11 @@ static kn_status decompose_low(kn_ctx *ctx, kn_cell_work *w, bool *enough)
     w->m = w->thin.m;
     if (w->vectors.cols < w->m) {
         kn_mat_clear(&w->vectors);
-        KN_TRY(kn_mat_new(ctx, w->N, low->gram.rows, &w->vectors));
+        KN_TRY(kn_mat_new(ctx, w->N, low->m0, &w->vectors));
     }
     w->U = kn_cols(w->vectors, 0, w->m);
     w->r = w->thin.r;
-    kn_gemm(ctx, 1, KN_N, kn_cols(low->Phi, 0, low->gram.rows), KN_N, w->thin.rotation, 0, w->U);
+    kn_lowrank_times(ctx, low, 0, 1, w->thin.rotation, 0, w->U);
     if (w->samples->groups) /* U = H^-1 Phi rotation */
         kn_groups_inverse(w->samples->groups, w->gamma, w->U);
 out:

@@ -70,11 +70,13 @@ sixty_thousand_participants_with_few_responses_need_less_than_four_gigabytes(voi
     s.T = 150;
     s.F = 16;
     s.P = 0;
-    s.M = kn_auto_rank(s.N, true);
+    s.M = kn_auto_rank(s.N, true, 0);
     assert_true(total(s) < 4e9);
-    assert_int_equal(kn_auto_rank(4000, true), 1000);
-    assert_int_equal(kn_auto_rank(3000, false), 1000);
-    assert_int_equal(kn_auto_rank(1000000, true), 300);
+    assert_int_equal(kn_auto_rank(4000, true, 0), 1000);
+    assert_int_equal(kn_auto_rank(3000, false, 0), 1000);
+    assert_int_equal(kn_auto_rank(1000000, true, 0), 300);
+    assert_int_equal(kn_auto_rank(1000000, true, 2001), 2301); /* a site with 2000 levels fits */
+    assert_int_equal(kn_auto_rank(4000, true, 501), 1000);
 }
 
 TEST_PROGRAM(memory_predicted_sizes)
