@@ -413,6 +413,19 @@ KN_API kn_status kn_data_responses(kn_ctx *ctx, kn_data *data, kn_view values,
  */
 KN_API kn_status kn_data_read(kn_ctx *ctx, const kn_options *options, kn_data **data);
 
+/* Read the tables that {responses} names as one table: a SUBJECTS_DIR of FreeSurfer with {measure}
+ * and {atlas}, one table, or several with commas, which are joined by ID. Of images, such as those
+ * of a BIDS derivatives folder with {suffix}, the table lists the files.
+ *
+ * @param ctx context
+ * @param options options of "fit"; {responses} is required, {covariates} is not used
+ * @param text tab-separated rows with a header; the first column is participant_id, and n/a is
+ *        missing. Of images the columns are participant_id, session_id if known, and path, or left
+ *        and right. Owned by the caller; free with kn_text_free
+ * @return KN_ERR_IO, KN_ERR_FORMAT or KN_ERR_DATA if a file cannot be used, or has no IDs
+ */
+KN_API kn_status kn_responses_table(kn_ctx *ctx, const kn_options *options, char **text);
+
 /* The number of participants.
  *
  * @param data data

@@ -20,6 +20,7 @@ from ._errors import (Cancelled, DataError, FileError, KronormError, KronormWarn
 from ._images import fit_images
 from ._library import build
 from ._options import options
+from ._read_files import read_bids, read_freesurfer
 from ._scores import Scores
 from ._folders import Changes, HeldOut
 from .model import NormativeModel, load
@@ -27,7 +28,8 @@ from .model import NormativeModel, load
 __version__ = str(build()["version"])
 
 __all__ = ["Cancelled", "Changes", "DataError", "FileError", "HeldOut", "KronormError", "KronormWarning",
-           "NormativeModel", "NumericError", "OptionError", "OutOfMemory", "Scores", "build", "fit_images", "load", "options"]
+           "NormativeModel", "NumericError", "OptionError", "OutOfMemory", "Scores", "build", "fit_images", "load",
+           "options", "read_bids", "read_freesurfer"]
 
 
 def __dir__() -> list[str]:

@@ -245,6 +245,7 @@ FUNCTIONS = {
     "kn_data_ids": (c_int, [kn_ctx, kn_data, POINTER(c_char_p)]),
     "kn_data_responses": (c_int, [kn_ctx, kn_data, kn_view, POINTER(c_char_p)]),
     "kn_data_read": (c_int, [kn_ctx, kn_options, POINTER(kn_data)]),
+    "kn_responses_table": (c_int, [kn_ctx, kn_options, POINTER(c_void_p)]),
     "kn_data_count": (c_ssize_t, [kn_data]),
     "kn_data_free": (None, [kn_data]),
     "kn_fit": (c_int, [kn_ctx, kn_data, kn_options, POINTER(kn_model)]),

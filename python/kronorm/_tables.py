@@ -49,17 +49,19 @@ def _column(cells: list[str]) -> np.ndarray[Any, Any]:
 
 def read_table(path: str | os.PathLike[str]) -> Any:
     """Read a .tsv or .csv file of the library: exact numbers, n/a as missing."""
-    mark = "," if os.fspath(path).endswith(".csv") else "\t"
+    with open(path, encoding="utf-8", newline="") as file:  # read here: pandas would take Ctrl-C for a bad file
+        return table_of_text(file.read(), "," if os.fspath(path).endswith(".csv") else "\t")
+
+
+def table_of_text(text: str, mark: str = "\t") -> Any:
+    """A table from the text of such a file."""
     if pandas is not None:
-        with open(path, encoding="utf-8", newline="") as file:  # read here: pandas would take Ctrl-C for a bad file
-            content = io.StringIO(file.read())
-        return pandas.read_csv(content, sep=mark, float_precision="round_trip", na_values=["n/a"], keep_default_na=False,
-                               dtype={name: str for name in TEXTS})
-    with open(path, newline="", encoding="utf-8") as file:
-        rows = list(csv.reader(file, delimiter=mark))
+        return pandas.read_csv(io.StringIO(text), sep=mark, float_precision="round_trip", na_values=["n/a"],
+                               keep_default_na=False, dtype={name: str for name in TEXTS})
+    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=mark))
     return Table({name: np.array(cells, dtype=object) if name in TEXTS else _column(cells)
                   for name, cells in ((name, [row[j] for row in rows[1:]]) for j, name in enumerate(rows[0]))})
 
 
 # columns of names, even if they look like numbers
-TEXTS = ("participant_id", "response", "visit1", "visit2", "site", "level")
+TEXTS = ("participant_id", "session_id", "response", "visit1", "visit2", "site", "level")

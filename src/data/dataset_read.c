@@ -1,5 +1,5 @@
-/* Implements kn_data_read: opens and pairs covariates and responses from files. Values are not
- * read yet. */
+/* Implements kn_data_read: opens and pairs covariates and responses from files, whose values are
+ * not read yet; and kn_responses_table, which opens responses alone. */
 
 #include <string.h>
 #include <sys/stat.h>
@@ -224,5 +224,103 @@ kn_status kn_data_read(kn_ctx *ctx, const kn_options *options, kn_data **out)
         (*out)->warnings = warnings;
     else
         kn_warnings_clear(&warnings);
+    return status;
+}
+
+/* ---- the responses alone, as text ---- */
+
+static kn_status write_cell(kn_ctx *ctx, kn_table_writer *w, const char *text)
+{
+    return kn_table_writer_text(ctx, w, text && *text ? text : "n/a");
+}
+
+/* Writes a table with its IDs first. */
+static kn_status write_table(kn_ctx *ctx, const kn_table *t, ptrdiff_t id_col, kn_table_writer *w)
+{
+    kn_status status = KN_OK;
+    for (ptrdiff_t i = -1; i < kn_table_rows(t); i++) {
+        KN_TRY(write_cell(ctx, w, i < 0 ? "participant_id" : kn_table_cell(t, i, id_col)));
+        for (ptrdiff_t j = 0; j < kn_table_cols(t); j++)
+            if (j != id_col && kn_table_named(t, j))
+                KN_TRY(write_cell(ctx, w, i < 0 ? kn_table_name(t, j) : kn_table_cell(t, i, j)));
+        KN_TRY(kn_table_writer_end_row(ctx, w));
+    }
+out:
+    return status;
+}
+
+/* Writes IDs, sessions and paths of a list of images. */
+static kn_status write_images(kn_ctx *ctx, const kn_images *images, kn_table_writer *w)
+{
+    kn_status status;
+    int parts = kn_images_parts(images);
+    bool sessions = kn_images_session(images, 0) != NULL;
+    KN_TRY(write_cell(ctx, w, "participant_id"));
+    if (sessions)
+        KN_TRY(write_cell(ctx, w, "session_id"));
+    for (int k = 0; k < parts; k++)
+        KN_TRY(write_cell(ctx, w, parts == 1 ? "path" : k == 0 ? "left" : "right"));
+    KN_TRY(kn_table_writer_end_row(ctx, w));
+    for (ptrdiff_t i = 0; i < kn_images_count(images); i++) {
+        KN_TRY(write_cell(ctx, w, kn_images_id(images, i)));
+        if (sessions)
+            KN_TRY(write_cell(ctx, w, kn_images_session(images, i)));
+        for (int k = 0; k < parts; k++)
+            KN_TRY(write_cell(ctx, w, kn_images_file(images, i * parts + k)));
+        KN_TRY(kn_table_writer_end_row(ctx, w));
+    }
+out:
+    return status;
+}
+
+/* Writes the opened responses of d. KN_ERR_DATA if they have no IDs. */
+static kn_status write_responses(kn_ctx *ctx, const kn_settings *s, const kn_data *d,
+                                 kn_table_writer *w)
+{
+    ptrdiff_t unused, col = d->responses ? kn_table_id_col(d->responses) : -1;
+    kn_status status = KN_OK;
+    if (d->images && kn_images_is_list(d->images) && kn_images_id(d->images, 0))
+        return write_images(ctx, d->images, w);
+    if (d->responses && col < 0)
+        status = kn_match_id_columns(ctx, s->id, d->responses, NULL, &col, &unused);
+    if (status != KN_OK)
+        return status;
+    return col >= 0
+               ? write_table(ctx, d->responses, col, w)
+               : kn_fail(ctx, KN_ERR_DATA,
+                         "%s has no IDs, expected a table with an ID column, a SUBJECTS_DIR or "
+                         "images named sub-XXX",
+                         d->responses_path);
+}
+
+kn_status kn_responses_table(kn_ctx *ctx, const kn_options *options, char **text)
+{
+    kn_settings s;
+    kn_status status;
+    kn_data *d = NULL;
+    kn_table_writer *w = NULL;
+    char *own = NULL;
+    void *memory;
+    *text = NULL;
+    if (!options)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "options is a null pointer");
+    KN_TRY(kn_settings_of(ctx, options, NULL, &s));
+    if (!s.responses)
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{responses} is needed");
+    KN_TRY(kn_alloc(ctx, 1, sizeof *d, &memory));
+    d = memory;
+    d->id_col = d->response_id_col = -1;
+    KN_TRY(copy_text(ctx, s.responses, &d->responses_path));
+    KN_TRY(open_responses(ctx, &s, d));
+    KN_TRY(kn_table_writer_new_memory(ctx, &w));
+    KN_TRY(write_responses(ctx, &s, d, w));
+    KN_TRY(kn_table_writer_take(ctx, w, &own));
+    *text = strdup(own); /* freed by kn_text_free */
+    if (!*text)
+        status = kn_fail(ctx, KN_ERR_MEMORY, "out of memory for the table");
+out:
+    kn_free(own);
+    kn_table_writer_free(w);
+    kn_data_free(d);
     return status;
 }

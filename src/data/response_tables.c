@@ -202,8 +202,10 @@ static kn_status read_ids(kn_ctx *ctx, const kn_settings *s, const kn_table *cov
     ptrdiff_t unused, col = kn_table_id_col(t), n = kn_table_rows(t);
     kn_status status = KN_OK;
     void *memory;
-    if (col < 0)
+    if (col < 0 && covariates)
         KN_TRY(kn_match_id_columns(ctx, s->id, covariates, t, &unused, &col));
+    else if (col < 0)
+        KN_TRY(kn_match_id_columns(ctx, s->id, t, NULL, &col, &unused));
     if (col < 0) {
         status = kn_fail(ctx, KN_ERR_DATA,
                          "%s has no ID column, which joining several tables needs; name it in {id}",

@@ -378,6 +378,13 @@ def people_from_files(folder):
     refused("exists already; use {force} to replace it", "io", lambda: handle("fit", ctx, d, o))
     free("options_free", o)
     free("data_free", d)
+    o = options("fit", responses=f"{folder}/people.csv")
+    text = P()
+    do(kn.responses_table(ctx, o, C.byref(text)))
+    told = C.string_at(text).decode()
+    free("text_free", text)
+    check(told.startswith("participant_id\tage\tsite\ns00\t") and told.count("\n") == 41, "a table of a file")
+    free("options_free", o)
 
 
 def what_goes_wrong(model):

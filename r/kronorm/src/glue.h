@@ -83,6 +83,7 @@ SEXP kr_options(SEXP ctx, SEXP command, SEXP keys, SEXP values);
 SEXP kr_option_table(SEXP command);
 SEXP kr_build(void);
 SEXP kr_data(SEXP ctx, SEXP n, SEXP columns, SEXP ids, SEXP responses);
+SEXP kr_responses_table(SEXP ctx, SEXP options);
 SEXP kr_fit(SEXP ctx, SEXP data, SEXP options, SEXP listen);
 SEXP kr_adapt(SEXP ctx, SEXP model, SEXP data, SEXP options, SEXP listen);
 SEXP kr_model_open(SEXP ctx, SEXP path);

@@ -16,6 +16,7 @@ static const R_CallMethodDef CALLS[] = {
     ENTRY(kr_option_table, 1),
     ENTRY(kr_build, 0),
     ENTRY(kr_data, 5),
+    ENTRY(kr_responses_table, 2),
     ENTRY(kr_fit, 4),
     ENTRY(kr_adapt, 5),
     ENTRY(kr_model_open, 2),

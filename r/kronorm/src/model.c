@@ -140,9 +140,9 @@ static void free_text(SEXP owner)
     R_ClearExternalPtr(owner);
 }
 
-static SEXP tell(SEXP ctx, SEXP model, kn_status (*run)(kr_job *))
+/* Runs a job that makes a text, and answers with it. */
+static SEXP answer_text(kr_job job)
 {
-    kr_job job = {.run = run, .ctx = kr_thing(ctx, KR_CTX), .model = kr_thing(model, KR_MODEL)};
     SEXP owner = PROTECT(R_MakeExternalPtr(NULL, R_NilValue, R_NilValue));
     R_RegisterCFinalizer(owner, free_text);
     SEXP warnings = PROTECT(kr_work(&job, R_NilValue));
@@ -152,6 +152,24 @@ static SEXP tell(SEXP ctx, SEXP model, kn_status (*run)(kr_job *))
     SEXP answer = kr_answer(&job, text, warnings);
     UNPROTECT(3);
     return answer;
+}
+
+static SEXP tell(SEXP ctx, SEXP model, kn_status (*run)(kr_job *))
+{
+    return answer_text(
+        (kr_job){.run = run, .ctx = kr_thing(ctx, KR_CTX), .model = kr_thing(model, KR_MODEL)});
+}
+
+static kn_status responses_table(kr_job *job)
+{
+    return kn_responses_table(job->ctx, job->options, &job->new_text);
+}
+
+SEXP kr_responses_table(SEXP ctx, SEXP options)
+{
+    return answer_text((kr_job){.run = responses_table,
+                                .ctx = kr_thing(ctx, KR_CTX),
+                                .options = kr_thing(options, KR_OPTIONS)});
 }
 
 static kn_status json(kr_job *job)

@@ -18,6 +18,17 @@ refused(read_kronorm(file.path(tempdir(), "knitting")), "knitting", "kronorm_err
 refused(read_kronorm(NA), "expected the name of a file")
 refused(write_kronorm(m, character()), "expected the name of a file")
 
+# tables of FreeSurfer
+tables <- file.path(tempdir(), c("lh.txt", "rh.csv"))
+writeLines(c("lh.aparc.thickness\tlh_cuneus_thickness", "sub-01\t1.5", "sub-02\t2.25"), tables[1])
+writeLines(c("rh.aparc.thickness,rh_cuneus_thickness", "sub-02,2.5"), tables[2])
+regions <- read_freesurfer(tables)
+stopifnot(identical(names(regions), c("participant_id", "lh_cuneus_thickness", "rh_cuneus_thickness")),
+          identical(regions$participant_id, c("sub-01", "sub-02")), identical(regions$lh_cuneus_thickness, c(1.5, 2.25)),
+          identical(regions$rh_cuneus_thickness, c(NA, 2.5)))
+refused(read_freesurfer(file.path(tempdir(), "nowhere.csv")), "nowhere", "kronorm_error_io")
+refused(read_freesurfer(character()), "expected a SUBJECTS_DIR or names of tables")
+
 # RDS: the handle is empty, and filled from the bytes once for all copies
 file <- tempfile()
 saveRDS(m, file)

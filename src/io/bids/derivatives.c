@@ -30,6 +30,7 @@ typedef struct found_files {
     kn_ctx *ctx;
     bids_file *file;
     ptrdiff_t n, room;
+    ptrdiff_t left; /* entries that may still be listed; below 0: any number */
 } found_files;
 
 static bool is_text(span s, const char *text)
@@ -103,7 +104,8 @@ static kn_status list_folder(found_files *all, const char *folder, int depth)
     char path[PATH];
     struct stat info;
     DIR *d = status == KN_OK ? opendir(folder) : NULL;
-    for (struct dirent *e; d && status == KN_OK && (e = readdir(d));) {
+    for (struct dirent *e; d && status == KN_OK && all->left != 0 && (e = readdir(d));) {
+        all->left--;
         if (*e->d_name == '.' || strcmp(e->d_name, "sourcedata") == 0 ||
             snprintf(path, sizeof path, "%s/%s", folder, e->d_name) >= PATH ||
             stat(path, &info) != 0)
@@ -276,7 +278,8 @@ static kn_status write_list(const found_files *all, int parts, char **out)
 
 void kn_bids_suffixes(kn_ctx *ctx, const char *folder, char out[KN_BIDS_SUFFIXES])
 {
-    found_files all = {.ctx = ctx};
+    enum { ENTRIES = 20000 }; /* for a message a part of a large folder is enough */
+    found_files all = {.ctx = ctx, .left = ENTRIES};
     names list = {0};
     if (list_folder(&all, folder, 0) == KN_OK)
         for (ptrdiff_t i = 0; i < all.n; i++)
@@ -288,7 +291,7 @@ void kn_bids_suffixes(kn_ctx *ctx, const char *folder, char out[KN_BIDS_SUFFIXES
 kn_status kn_bids_find(kn_ctx *ctx, const char *folder, const kn_bids_query *query, char **list)
 {
     kn_status status;
-    found_files all = {.ctx = ctx};
+    found_files all = {.ctx = ctx, .left = -1};
     ptrdiff_t n = 0;
     int parts;
     bool valid = true;

@@ -18,7 +18,8 @@ typedef struct kn_bids_query { /* values that files must have; NULL: any */
  * missing. Cost: one listing of the folder and its subfolders. Free with kn_free. */
 kn_status kn_bids_find(kn_ctx *ctx, const char *folder, const kn_bids_query *query, char **list);
 
-/* Lists up to five suffixes of images in a folder, "thickness, sulc"; "" if there are none. */
+/* Lists up to five suffixes of images in a folder, "thickness, sulc"; "" if there are none. Looks
+ * at 20,000 entries at most. */
 enum { KN_BIDS_SUFFIXES = 256 };
 void kn_bids_suffixes(kn_ctx *ctx, const char *folder, char out[KN_BIDS_SUFFIXES]);
 
