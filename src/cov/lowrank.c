@@ -451,7 +451,7 @@ out:
 /* The block's part of the same: its diagonal D (count) and its products C with the thin features.
  */
 static kn_status compute_block_products(kn_ctx *ctx, const kn_lowrank *w, double gamma, double *D,
-                                      kn_mat *C)
+                                        kn_mat *C)
 {
     double root = w->root[w->block.first];
     kn_status status = kn_mat_copy(ctx, w->cross, C);

@@ -358,7 +358,8 @@ static void mark_incomplete(job *j, const char **id, ptrdiff_t n)
         j->d->session_id ? (const char *const *)j->d->session_id : j->a.participant;
     qsort(id, (size_t)n, sizeof *id, kn_compare_texts);
     for (ptrdiff_t i = 0; own && i < j->a.n; i++)
-        if (j->d->left[i] == KN_LEFT_NOT && bsearch(&own[i], id, (size_t)n, sizeof *id, kn_compare_texts))
+        if (j->d->left[i] == KN_LEFT_NOT &&
+            bsearch(&own[i], id, (size_t)n, sizeof *id, kn_compare_texts))
             j->d->left[i] = KN_LEFT_BY_TABLE;
 }
 
