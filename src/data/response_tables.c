@@ -13,6 +13,7 @@
 #include "data/table/columns.h"
 #include "data/table/text_list.h"
 #include "io/file/path.h"
+#include "io/freesurfer/long_tables.h"
 #include "io/freesurfer/subjects_folder.h"
 
 /* Sends n bytes of the root to all ranks, as *bytes. Owned. Collective. */
@@ -293,12 +294,20 @@ out:
     return status;
 }
 
-/* Opens the tables of a SUBJECTS_DIR. Collective. */
+/* Opens the tables of a SUBJECTS_DIR, or of long tables of regions. Collective. */
 static kn_status open_subjects(kn_ctx *ctx, const kn_settings *s, kn_data *d, tables *all)
 {
     kn_status status = KN_OK;
     kn_stats_tables stats = {0};
     bool reads = kn_ctx_comm(ctx)->rank == 0;
+    bool table = kn_long_is_name(d->responses_path);
+    if (!s->measure && table) {
+        status = kn_fail(ctx, KN_ERR_ARGUMENT,
+                         "{responses}: %s is a long table of regions; say what to read, such as "
+                         "{measure=thickness} {atlas=aparc}",
+                         d->responses_path);
+        goto out;
+    }
     if (!s->measure) {
         status = kn_fail(ctx, KN_ERR_ARGUMENT,
                          "{responses}: %s is a folder of FreeSurfer's recon-all; say what to read, "
@@ -307,7 +316,8 @@ static kn_status open_subjects(kn_ctx *ctx, const kn_settings *s, kn_data *d, ta
         goto out;
     }
     if (reads)
-        KN_TRY(kn_subjects_read(ctx, d->responses_path, s->measure, s->atlas, &stats));
+        KN_TRY((table ? kn_long_read : kn_subjects_read)(ctx, d->responses_path, s->measure,
+                                                         s->atlas, &stats));
     KN_TRY(kn_comm_broadcast(ctx, &stats.n, sizeof stats.n, 0));
     for (; all->n < stats.n; all->n++)
         KN_TRY(open_stats(ctx, &stats, all->n, &all->table[all->n]));
@@ -346,6 +356,9 @@ static kn_status find_kind(kn_ctx *ctx, const kn_names *names, char *kind)
     kn_status status = KN_OK;
     bool table[KN_RESPONSE_FILES] = {false};
     ptrdiff_t n = 0;
+    *kind = SUBJECTS;
+    if (names->n == 1 && kn_long_is_name(names->name[0]))
+        return KN_OK;
     for (ptrdiff_t k = 0; k < names->n; k++) {
         table[k] = kn_table_is_name(names->name[k]);
         if (!table[k])

@@ -163,6 +163,25 @@ fit -y $fs --measure thickness,volume --atlas aparc,aseg --targets '*_thickness,
 rm -rf scored && kronorm score m.safetensors -y $fs --measure thickness,volume --atlas aparc,aseg -o scored
 check "several measures and atlases: the values of each table" cmp scored/z.csv volumes/z.csv
 same_z "a pattern of folders" cortex -c people.tsv -y "$fs/sub-*" --measure thickness
+# the same as long tables, one per participant, as they are made of .stats files
+mkdir long
+for stats in $fs/sub-*/stats; do
+    id=${stats#"$fs"/} && id=${id%/stats}
+    awk -v OFS='\t' 'BEGIN { print "atlas", "hemisphere", "StructName", "NumVert", "ThickAvg" }
+        !/^#/ { hemi = FILENAME ~ /lh\./ ? "lh" : "rh"; print "aparc", hemi, $1, $2, $5; print "other", hemi, $1, $2, 1 }
+        ' "$stats/lh.aparc.stats" "$stats/rh.aparc.stats" >"long/${id}_surfacestats.tsv"
+done
+cut -d , -f 1-3,5-6 cortex.csv >regions.csv
+fit -c people.tsv -y regions.csv && kronorm score m.safetensors -c people.tsv -y regions.csv -o regions
+same_z "long tables, one per participant" regions -c people.tsv -y 'long/*_surfacestats.tsv' --measure thickness
+awk -v OFS='\t' 'FNR == 1 && NR > 1 { next } { id = FILENAME; sub(/.*\//, "", id); sub(/_.*/, "", id); print NR == 1 ? "subject_id" : id, $0 }' \
+    long/*.tsv >all_surfacestats.tsv
+same_z "one long table" regions -c people.tsv -y all_surfacestats.tsv --measure thickness
+refused "a long table without --measure" "--responses: all_surfacestats.tsv is a long table of regions; say what to read, such as --measure thickness --atlas aparc" $data all_surfacestats.tsv
+refused "an atlas that it does not have" "all_surfacestats.tsv: no row has the hemisphere lh and the atlas none, which --atlas names" $data all_surfacestats.tsv --measure thickness --atlas none
+{ cat all_surfacestats.tsv && tail -n 2 all_surfacestats.tsv; } >twice_surfacestats.tsv
+refused "a region twice" "twice_surfacestats.tsv line 322: cuneus of sub-40 occurs a second time; it must have one row per atlas" $data twice_surfacestats.tsv --measure thickness
+
 mkdir -p apart/a/beside/raw && cp people.tsv apart/a/beside/raw/participants.tsv && cp -r $fs apart/a/beside/fs
 same_z "participants.tsv is found beside" cortex -y apart/a/beside/fs --measure thickness
 rm apart/a/beside/fs/sub-07/stats/rh.aparc.stats

@@ -81,6 +81,15 @@ out:
     return status;
 }
 
+bool kn_wide_has(const kn_wide *w, const char *column)
+{
+    ptrdiff_t col = find_column(w, column);
+    for (ptrdiff_t k = w->cells; col < w->cols && k > 0 && w->cell[k - 1].row == w->rows - 1; k--)
+        if (w->cell[k - 1].col == col)
+            return true;
+    return false;
+}
+
 typedef struct sink {
     char *text; /* NULL: only measure */
     size_t n;

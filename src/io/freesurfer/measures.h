@@ -35,6 +35,8 @@ typedef struct kn_wide {
 kn_status kn_wide_row(kn_ctx *ctx, kn_wide *wide, const char *id);
 /* Adds a cell to the last row; a new column is appended. */
 kn_status kn_wide_cell_add(kn_ctx *ctx, kn_wide *wide, const char *column, const char *value);
+/* True if the last row has a cell of this column. Cost: the number of its cells. */
+bool kn_wide_has(const kn_wide *wide, const char *column);
 /* *text = tab-separated text, NUL-terminated, with `corner` as the name of the first column; cells
  * that were not given are n/a. Owned. */
 kn_status kn_wide_text(kn_ctx *ctx, const kn_wide *wide, const char *corner, char **text);
