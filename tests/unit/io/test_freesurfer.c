@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "io/freesurfer/long_tables.h"
 #include "io/freesurfer/measures.h"
 #include "io/freesurfer/stats_file.h"
 #include "io/freesurfer/subjects_folder.h"
@@ -130,6 +131,50 @@ static void a_folder_becomes_the_table_of_aparcstats2table(void **state)
     kn_ctx_free(ctx);
 }
 
+static const char LONG[] = "subject_id\tsession_id\tatlas\themisphere\tStructName\tThickAvg\n"
+                           "sub-1\t1\taparc\tlh\ta\t2.5\nsub-1\t1\taparc\trh\ta\t2.6\n"
+                           "sub-1\t1\tother\tlh\ta\t9\nsub-2\tn/a\taparc\tlh\tb\t2.25\n"
+                           "sub-2\tn/a\taparc\trh\ta\t2.75\n";
+
+static void a_long_table_becomes_wide_ones(void **state)
+{
+    (void)state;
+    kn_ctx *ctx = kn_ctx_new();
+    kn_stats_tables t;
+    assert_true(kn_long_is_name("x/sub-1_regionsurfacestats.tsv"));
+    assert_false(kn_long_is_name("x/sub-1_surfacestats.csv"));
+    scratch_text("all_surfacestats.tsv", LONG);
+    assert_ok(ctx, kn_long_read(ctx, "all_*.tsv", "thickness", "aparc", &t));
+    assert_int_equal(t.n, 2);
+    assert_string_equal(t.text[0], "lh.aparc.thickness\tlh_a_thickness\tlh_b_thickness\n"
+                                   "sub-1_ses-1\t2.5\tn/a\nsub-2\tn/a\t2.25\n");
+    assert_string_equal(t.text[1],
+                        "rh.aparc.thickness\trh_a_thickness\nsub-1_ses-1\t2.6\nsub-2\t2.75\n");
+    assert_int_equal(t.n_files, 1);
+    kn_stats_tables_clear(&t);
+    assert_int_equal(kn_long_read(ctx, "all_surfacestats.tsv", "area", "aparc", &t), KN_ERR_FORMAT);
+    assert_string_equal(kn_message(ctx), "all_surfacestats.tsv has no column SurfArea, expected a "
+                                         "long table of regions");
+    kn_ctx_free(ctx);
+}
+
+FAILING_CASE(io_long_tables, scratch_enter, scratch_leave)
+{
+    failing f = failing_by(13);
+    kn_ctx *ctx = kn_ctx_new();
+    kn_status status = KN_OK;
+    scratch_text("all_surfacestats.tsv", LONG);
+    while (failing_next(&f, status)) {
+        kn_stats_tables t;
+        kn_fail_allocation(ctx, f.k);
+        status = kn_long_read(ctx, "all_surfacestats.tsv", "thickness", "aparc", &t);
+        kn_fail_allocation(ctx, 0);
+        kn_stats_tables_clear(&t);
+    }
+    assert_ok(ctx, status);
+    kn_ctx_free(ctx);
+}
+
 FAILING_CASE(io_subjects, scratch_enter, remove_folders)
 {
     failing f = failing_by(13);
@@ -153,6 +198,7 @@ TEST_PROGRAM(io_freesurfer)
         cmocka_unit_test(a_stats_file_has_regions_and_measures),
         cmocka_unit_test(a_bad_stats_file_is_a_sentence),
         cmocka_unit_test(rows_with_other_columns_have_gaps),
+        cmocka_unit_test(a_long_table_becomes_wide_ones),
         cmocka_unit_test(a_folder_becomes_the_table_of_aparcstats2table),
     };
     return cmocka_run_group_tests(tests, scratch_enter, remove_folders);
