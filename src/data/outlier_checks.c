@@ -181,12 +181,12 @@ kn_status kn_outliers_report(kn_ctx *ctx, const kn_data *d, const kn_sample *p,
         return kn_fail(ctx, KN_ERR_DATA,
                        "%s: %td value%s far beyond all others, and {outliers=error} was given: %s",
                        file, n, n == 1 ? " is" : "s are", list.text);
-    kn_log(ctx, KN_LOG_WARNING, "%s: %td value%s far beyond all others and %s ({outliers}): %s",
+    kn_log(ctx, KN_LOG_WARNING, "%s: %td value%s far beyond all others and %s ({outliers})%s%s",
            file, n, n == 1 ? " is" : "s are",
            rule == KN_OUTLIERS_KEEP
                ? (n == 1 ? "is kept, which may spoil the fit" : "are kept, which may spoil the fit")
            : n == 1 ? "is treated as missing"
                     : "are treated as missing",
-           list.text);
+           list.n > 0 ? ": " : "", list.text); /* another rank may have them all */
     return KN_OK;
 }

@@ -494,6 +494,18 @@ static kn_status name_blank(kn_ctx *ctx, const kn_data *d, const kn_response_row
     return status == KN_OK ? kn_fail(ctx, KN_ERR_DATA, "%s", before) : status;
 }
 
+/* Returns the bytes of the pass that finds the default mask: an image, and the range and the number
+ * of values of each voxel, per worker; among ranks in double, by one worker. */
+static double mask_bytes(kn_ctx *ctx, const kn_data *d)
+{
+    enum { OF_AN_IMAGE = 4, OF_A_RANGE = 12, OF_A_RANK = 24 };
+    double ranges = kn_ctx_comm(ctx)->size > 1
+                        ? OF_A_RANK
+                        : OF_A_RANGE * (double)kn_images_workers(ctx, d->images);
+    return (ranges + OF_AN_IMAGE * (double)kn_images_workers(ctx, d->images)) *
+           (double)voxels_of(d);
+}
+
 /* Sets p->space.voxel and T: the voxels of {mask}, or of the default mask. The latter needs a pass
  * over the images, which is not started if the memory plan already fails for one response.
  * KN_ERR_SHAPE if the mask has another geometry. */
@@ -512,6 +524,7 @@ static kn_status choose_voxels(kn_ctx *ctx, const kn_memory_policy *policy, cons
                            d->mask, d->responses_path);
         }
     } else {
+        lowest.reading = mask_bytes(ctx, d);
         KN_TRY(policy->choose_storage(policy, ctx, &lowest, true, &unused));
         status = make_default_mask(ctx, d, r, &mask);
         if (status == KN_ERR_DATA) /* no voxel is left: check whether one image is the cause */

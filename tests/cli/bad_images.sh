@@ -84,6 +84,14 @@ refused_small -y list.txt -m huge.nii
 gzip -k huge.nii
 refused_small -y huge.nii.gz
 
+# 4 images of 160 x 160 x 160 zeros: the pass that finds a mask needs twice 49 MB
+head -c 352 whole.nii >vast.nii
+patch vast.nii 40 '\004\000\240\000\240\000\240\000\004\000'
+truncate -s $((352 + 4 * 4 * 160 * 160 * 160)) vast.nii
+printf 'age\n20\n30\n45\n60\n' >four.csv
+kronorm fit -c four.csv -y vast.nii -o m.safetensors --threads 2 --memory 90M
+check "finding a mask counts for --memory" grep -q "^kronorm: this fit needs at least .* but --memory allows 90.0 MB" "$logs/err"
+
 cp whole.nii shape.nii
 patch shape.nii 42 '\023\000'
 with shape.nii
