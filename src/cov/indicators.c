@@ -22,7 +22,7 @@ kn_indicators kn_indicators_of(const kn_features *f, ptrdiff_t least)
     return b;
 }
 
-bool kn_indicator_levels(const kn_indicators *b, kn_mat X, double *level)
+bool kn_indicator_levels(const kn_indicators *b, kn_mat X, double one, double *level)
 {
     enum { NONE = -1, MIXED = -2 };
     bool all = true;
@@ -32,7 +32,7 @@ bool kn_indicator_levels(const kn_indicators *b, kn_mat X, double *level)
         const double *x = kn_col(X, b->column + l);
         for (ptrdiff_t i = 0; i < X.rows; i++)
             if (x[i] != 0)
-                level[i] = x[i] == 1 && level[i] == NONE ? (double)l : MIXED;
+                level[i] = x[i] == one && level[i] == NONE ? (double)l : MIXED;
     }
     for (ptrdiff_t i = 0; i < X.rows; i++)
         if (level[i] < 0) {

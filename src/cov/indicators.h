@@ -26,10 +26,10 @@ typedef struct kn_indicators {
 /* Returns the category with most columns, if it has at least `least`. */
 kn_indicators kn_indicators_of(const kn_features *f, ptrdiff_t least);
 
-/* Sets level[i] (X.rows) to the index of the only 1 among the columns of the block in row i of the
- * design X, or to -1 if the row has other values, as a missing category has. Returns whether all
- * rows have a level. */
-bool kn_indicator_levels(const kn_indicators *b, kn_mat X, double *level);
+/* Sets level[i] (X.rows) to the index of the only value among the columns of the block in row i of
+ * X that is not 0, or to -1 unless it is `one`, as where the category is missing. Returns whether
+ * all rows have a level. */
+bool kn_indicator_levels(const kn_indicators *b, kn_mat X, double one, double *level);
 
 /* Computes out = alpha [thin | root diag(times) E] R + beta out (n x k) for rows with levels; a row
  * with level -1 gets its thin part only. thin is n x m1, R (m1 + count) x k in the order of the

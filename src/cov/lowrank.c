@@ -84,7 +84,7 @@ kn_status kn_lowrank_block(kn_ctx *ctx, kn_lowrank *w, ptrdiff_t least)
     KN_TRY(kn_alloc_d(ctx, w->block.count, &w->sizes));
     if (w->groups)
         KN_TRY(kn_alloc_d(ctx, w->groups->n, &w->group_level));
-    if (!kn_indicator_levels(&w->block, w->X, w->level) || (w->groups && !find_group_levels(w)))
+    if (!kn_indicator_levels(&w->block, w->X, 1, w->level) || (w->groups && !find_group_levels(w)))
         clear_block(w);
 out:
     return status;
@@ -626,7 +626,7 @@ void kn_decomp_cross(kn_ctx *ctx, const kn_decomp *d, kn_mat Xs, kn_mat F, kn_ma
         return;
     }
     double *level = kn_col(F, thin + d->n_pivots);
-    bool all = kn_indicator_levels(&b, Xs, level);
+    bool all = kn_indicator_levels(&b, Xs, 1, level);
     kn_indicator_product(ctx, &b, 1, kn_cols(F, 0, thin + d->n_pivots), level, 1, NULL, d->map, 0,
                          RU);
     if (!all)

@@ -69,8 +69,10 @@ void kn_imputer_move(kn_imputer *f, const kn_cov_point *at, ptrdiff_t rank)
 }
 
 /* Computes low-rank features *Phi (n x m, owned by the caller) of R0 (covariance between
- * participants) over the rows X (n x F); Phi stays none if rank_auto finds them insufficient. */
-static kn_status compute_low_rank(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi)
+ * participants) over the rows X (n x F), and *block, the block of a category in them, if there is
+ * one; Phi stays none if rank_auto finds them insufficient. */
+static kn_status compute_low_rank(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi,
+                                  kn_indicators *block)
 {
     static const double FAR = 10; /* times the tolerance, as in a search */
     kn_status status;
@@ -83,6 +85,8 @@ static kn_status compute_low_rank(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn
     if (!f->rank_auto || (low.residual_used <= FAR * low.tol && low.m0 <= f->rank)) {
         KN_TRY(kn_mat_new(ctx, X.rows, low.m0, Phi));
         kn_lowrank_copy(&low, *Phi);
+        if (low.block.count > 0 && low.root[low.block.first] > 0)
+            *block = low.block;
     }
 out:
     kn_lowrank_clear(&low);
@@ -117,13 +121,22 @@ out:
     return status;
 }
 
-kn_status kn_imputer_features(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi)
+/* As kn_imputer_features; *block is the block of a category in Phi, if it has one. */
+static kn_status compute_features(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi,
+                                  kn_indicators *block)
 {
     kn_status status = KN_OK;
     *Phi = kn_mat_none();
+    *block = (kn_indicators){0};
     if (f->rank > 0)
-        status = compute_low_rank(ctx, f, X, Phi);
+        status = compute_low_rank(ctx, f, X, Phi, block);
     return status == KN_OK && !Phi->data ? compute_dense(ctx, f, X, Phi) : status;
+}
+
+kn_status kn_imputer_features(kn_ctx *ctx, const kn_imputer *f, kn_mat X, kn_mat *Phi)
+{
+    kn_indicators block;
+    return compute_features(ctx, f, X, Phi, &block);
 }
 
 kn_status kn_imputer_run(kn_ctx *ctx, const kn_imputer *f, const ptrdiff_t *rows, ptrdiff_t n,
@@ -143,7 +156,7 @@ kn_status kn_imputer_run(kn_ctx *ctx, const kn_imputer *f, const ptrdiff_t *rows
     } else {
         KN_TRY(kn_mat_copy(ctx, f->X, &X));
     }
-    KN_TRY(kn_imputer_features(ctx, f, X, &p.Phi));
+    KN_TRY(compute_features(ctx, f, X, &p.Phi, &p.block));
     KN_TRY(kn_impute_levels_new(ctx, &f->cov, f->theta, X, &p.Y, &levels));
     KN_TRY(kn_impute(ctx, &p, imputed, NULL, info));
 out:

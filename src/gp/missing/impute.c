@@ -78,8 +78,14 @@ static bool levels_matter(const imputation *f)
 static kn_status rounds_new(kn_ctx *ctx, imputation *f, ptrdiff_t P)
 {
     kn_status status;
+    kn_block_features block = {0};
     ptrdiff_t n = f->Y.N, T = f->Y.T, width = T < KN_BLOCK ? T : KN_BLOCK;
-    KN_TRY(kn_impute_decompose(ctx, f->p->Phi, &f->U, &f->r));
+    if (f->p->block.count > 0 && f->p->Phi.rows >= f->p->Phi.cols) {
+        KN_TRY(kn_block_features_new(ctx, &f->p->block, f->p->Phi, &block));
+        KN_TRY(kn_block_features_decompose(ctx, &block, &f->U, &f->r));
+    } else {
+        KN_TRY(kn_impute_decompose(ctx, f->p->Phi, &f->U, &f->r));
+    }
     KN_TRY(kn_mat_new(ctx, n, width, &f->y));
     KN_TRY(kn_mat_new(ctx, f->U.cols, width, &f->A));
     KN_TRY(kn_mat_new(ctx, n, P, &f->F));
@@ -99,6 +105,7 @@ static kn_status rounds_new(kn_ctx *ctx, imputation *f, ptrdiff_t P)
         KN_TRY(kn_mat_new(ctx, P, n, &f->a_n));
     }
 out:
+    kn_block_features_clear(&block);
     return status;
 }
 

@@ -19,6 +19,7 @@
 #ifndef KN_GP_MISSING_IMPUTE_H
 #define KN_GP_MISSING_IMPUTE_H
 
+#include "cov/indicators.h"
 #include "data/responses/responses.h"
 #include "gp/missing/empty_levels.h"
 
@@ -39,6 +40,7 @@ typedef struct kn_impute_info {
 typedef struct kn_impute_problem {
     kn_responses Y;                 /* n x T  with missing cells; its imputed values are not read */
     kn_mat Phi;                     /* n x m  R0 = Phi Phi' of these rows */
+    kn_indicators block;            /* of Phi; count 0: none */
     const kn_impute_levels *levels; /* of these rows; NULL: no category */
     ptrdiff_t P;                    /* components; 0: by kn_impute_components */
     int rounds;                     /* maximal number */

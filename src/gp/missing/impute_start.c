@@ -62,8 +62,9 @@ typedef struct starting {
     const kn_impute_problem *p;
     const ptrdiff_t *place;
     double *imputed, *delta;
-    uint64_t *in_use; /* bit mask of the rows of the data in use */
-    pattern *pattern; /* T  sorted by hash */
+    uint64_t *in_use;      /* bit mask of the rows of the data in use */
+    pattern *pattern;      /* T  sorted by hash */
+    kn_block_features all; /* of Phi, if it has a block */
 } starting;
 
 /* Sorts the responses by the pattern of their missing rows into s->pattern (T), so that equal
@@ -140,6 +141,35 @@ static void pattern_work_clear(pattern_work *o)
     kn_free(o->row);
 }
 
+/* Sets U, r and to_all of a pattern with features Phi in its rows. Fewer rows than features are
+ * decomposed without a block. */
+static kn_status decompose_pattern(kn_ctx *ctx, const starting *s, kn_mat Phi, pattern_work *o)
+{
+    kn_status status;
+    kn_mat cross = {0};
+    kn_block_features some = {0};
+    bool block = s->all.block.count > 0 && Phi.rows >= Phi.cols;
+    if (block) {
+        KN_TRY(kn_block_features_new(ctx, &s->all.block, Phi, &some));
+        KN_TRY(kn_block_features_decompose(ctx, &some, &o->U, &o->r));
+    } else {
+        KN_TRY(kn_impute_decompose(ctx, Phi, &o->U, &o->r));
+    }
+    KN_TRY(kn_mat_new(ctx, Phi.cols, o->U.cols, &cross));
+    KN_TRY(kn_mat_new(ctx, s->p->Phi.rows, o->U.cols, &o->to_all));
+    if (block) {
+        kn_block_features_transposed(ctx, &some, o->U, cross);
+        kn_block_features_times(ctx, &s->all, cross, o->to_all);
+    } else {
+        kn_gemm(ctx, 1, KN_T, Phi, KN_N, o->U, 0, cross);
+        kn_gemm(ctx, 1, KN_N, s->p->Phi, KN_N, cross, 0, o->to_all);
+    }
+out:
+    kn_block_features_clear(&some);
+    kn_mat_clear(&cross);
+    return status;
+}
+
 /* Prepares the work of the `count` responses that share the missing rows of response j: the rows
  * with a value, decomposition of their covariance (U, r), the map to all rows (N x k), and
  * buffers for at most TOGETHER responses. On error o is partly filled; the caller clears it. */
@@ -148,7 +178,7 @@ static kn_status pattern_work_new(kn_ctx *ctx, const starting *s, ptrdiff_t j, p
 {
     kn_status status;
     const kn_responses *Y = &s->p->Y;
-    kn_mat Phi = {0}, cross = {0};
+    kn_mat Phi = {0};
     ptrdiff_t width = count < TOGETHER ? count : TOGETHER;
     double **numbers[] = {&o->c, &o->d, &o->lml, &o->rest, &o->mean};
     KN_TRY(kn_alloc_i(ctx, Y->N, &o->row));
@@ -157,11 +187,7 @@ static kn_status pattern_work_new(kn_ctx *ctx, const starting *s, ptrdiff_t j, p
             o->row[o->n++] = i;
     KN_TRY(kn_mat_new(ctx, o->n, s->p->Phi.cols, &Phi));
     kn_mat_rows(s->p->Phi, o->row, Phi);
-    KN_TRY(kn_impute_decompose(ctx, Phi, &o->U, &o->r));
-    KN_TRY(kn_mat_new(ctx, Phi.cols, o->U.cols, &cross));
-    kn_gemm(ctx, 1, KN_T, Phi, KN_N, o->U, 0, cross);
-    KN_TRY(kn_mat_new(ctx, Y->N, o->U.cols, &o->to_all));
-    kn_gemm(ctx, 1, KN_N, s->p->Phi, KN_N, cross, 0, o->to_all);
+    KN_TRY(decompose_pattern(ctx, s, Phi, o));
     KN_TRY(kn_mat_new(ctx, Y->N, width, &o->y));
     KN_TRY(kn_mat_new(ctx, o->U.cols, width, &o->A));
     KN_TRY(kn_mat_new(ctx, o->U.cols, width, &o->A2));
@@ -169,7 +195,6 @@ static kn_status pattern_work_new(kn_ctx *ctx, const starting *s, ptrdiff_t j, p
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
         KN_TRY(kn_alloc_d(ctx, width, numbers[k]));
 out:
-    kn_mat_clear(&cross);
     kn_mat_clear(&Phi);
     return status;
 }
@@ -297,6 +322,8 @@ kn_status kn_impute_start(kn_ctx *ctx, const kn_impute_problem *p, const ptrdiff
     starting s = {.p = p, .place = place, .imputed = imputed, .delta = delta};
     const kn_missing_mask *h = p->Y.missing;
     KN_TRY(find_patterns(ctx, &s));
+    if (p->block.count > 0)
+        KN_TRY(kn_block_features_new(ctx, &p->block, p->Phi, &s.all));
     for (ptrdiff_t k = 0, n; k < h->T; k += n) {
         for (n = 1; k + n < h->T && s.pattern[k + n].hash == s.pattern[k].hash &&
                     is_same_pattern(h, s.in_use, s.pattern[k].response, s.pattern[k + n].response);)
@@ -305,6 +332,7 @@ kn_status kn_impute_start(kn_ctx *ctx, const kn_impute_problem *p, const ptrdiff
         KN_TRY(start_pattern(ctx, &s, &s.pattern[k], n));
     }
 out:
+    kn_block_features_clear(&s.all);
     kn_free(s.in_use);
     kn_free(s.pattern);
     return status;

@@ -28,6 +28,29 @@ kn_status kn_impute_start(kn_ctx *ctx, const kn_impute_problem *p, const ptrdiff
  * features Phi (n x m), both owned by the caller. */
 kn_status kn_impute_decompose(kn_ctx *ctx, kn_mat Phi, kn_mat *U, double **r);
 
+/* ---- block features ---- */
+
+/* Features of which a block is the level of each row. */
+typedef struct kn_block_features {
+    kn_indicators block;
+    kn_mat thin;   /* n x m1, the other features */
+    double *level; /* n */
+    double root;   /* the value in the column of the level */
+} kn_block_features;
+
+/* Copies Phi (n x m), whose columns of the block have one value per row that is not 0, the same in
+ * all rows. */
+kn_status kn_block_features_new(kn_ctx *ctx, const kn_indicators *b, kn_mat Phi,
+                                kn_block_features *out);
+void kn_block_features_clear(kn_block_features *f); /* accepts {0} */
+/* Computes out = Phi R (n x k), R m x k. */
+void kn_block_features_times(kn_ctx *ctx, const kn_block_features *f, kn_mat R, kn_mat out);
+/* Computes out = Phi'U (m x k), U n x k. */
+void kn_block_features_transposed(kn_ctx *ctx, const kn_block_features *f, kn_mat U, kn_mat out);
+/* As kn_impute_decompose. */
+kn_status kn_block_features_decompose(kn_ctx *ctx, const kn_block_features *f, kn_mat *U,
+                                      double **r);
+
 /* ---- impute basis ----
  *
  * Leading principal components of residuals E (n x T), which a callback computes block by block

@@ -417,6 +417,38 @@ FAILING_CASE(gp_impute, open_fixture, close_fixture)
     table_clear(&t);
 }
 
+/* Features with a category of many levels: the block changes the path, not the cells. A level has
+ * one row, and some level has none. */
+static void a_block_of_levels_changes_nothing(void **state)
+{
+    (void)state;
+    enum { N = 90, L = 12, BEFORE = 2, AFTER = 3, M = BEFORE + L + AFTER };
+    table t;
+    kn_impute_info info;
+    kn_rng rng;
+    ref_rng_init(&rng, 8, 3);
+    table_new(&t, N, 8, 0.2, 21);
+    table_open(&t);
+    kn_mat Phi = ref_normal(&rng, N, M);
+    for (ptrdiff_t i = 0; i < N; i++)
+        for (ptrdiff_t l = 0; l < L; l++)
+            kn_col(Phi, BEFORE + l)[i] = l == (i == 0 ? L - 1 : i % (L - 2)) ? 0.7 : 0;
+    double *plain = calloc((size_t)t.missing.cells, sizeof *plain), delta[2][8];
+    for (int block = 0; block < 2; block++) {
+        kn_impute_problem p = {.Y = t.R, .Phi = Phi, .rounds = 3, .tolerance = 0};
+        if (block)
+            p.block = (kn_indicators){BEFORE, L, 0};
+        assert_ok(ctx, kn_impute(ctx, &p, block ? t.imputed : plain, delta[block], &info));
+    }
+    assert_true(t.missing.cells > 100);
+    for (ptrdiff_t c = 0; c < t.missing.cells; c++)
+        assert_close(t.imputed[c], plain[c], 1e-10);
+    for (int j = 0; j < 8; j++)
+        assert_close(1 / (1 + delta[1][j]), 1 / (1 + delta[0][j]), 1e-10); /* inf: no signal */
+    free(plain), free(Phi.data);
+    table_clear(&t);
+}
+
 TEST_PROGRAM(gp_impute)
 {
     const struct CMUnitTest tests[] = {
@@ -430,6 +462,7 @@ TEST_PROGRAM(gp_impute)
         cmocka_unit_test(a_fit_with_a_fifth_missing_is_close_to_a_complete_one),
         cmocka_unit_test(values_are_counted_and_kept_in_the_file),
         cmocka_unit_test(nearly_empty_tables_are_refused),
+        cmocka_unit_test(a_block_of_levels_changes_nothing),
     };
     return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }
