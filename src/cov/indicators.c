@@ -67,7 +67,8 @@ typedef struct level_item {
     ptrdiff_t level;
 } level_item;
 
-/* Levels sorted by size, so that equal ones are adjacent. */
+/* Comparison for qsort of two level_item: ascending by size (entry of D), so that equal ones are
+ * adjacent, then by level. */
 static int by_size(const void *a, const void *b)
 {
     const level_item *x = a, *y = b;
@@ -103,6 +104,8 @@ typedef struct eigenpair {
     ptrdiff_t at;
 } eigenpair;
 
+/* Comparison for qsort of two eigenpair: ascending by value; on ties those of the reduced
+ * problem first, then by column. */
 static int by_value(const void *a, const void *b)
 {
     const eigenpair *x = a, *y = b;
@@ -123,7 +126,8 @@ static void block_eig_clear(block_eig *e)
     kn_mat_clear(&e->S);
 }
 
-/* Sorts the levels and divides them into groups of equal size. */
+/* Sorts the L levels of the category by size D (L) and divides them into groups of equal size
+ * (e->item, e->group); sets e->K, the size of the reduced eigenproblem. KN_ERR_MEMORY. */
 static kn_status find_groups(kn_ctx *ctx, block_eig *e, const double *D)
 {
     kn_status status;
@@ -150,8 +154,9 @@ out:
     return status;
 }
 
-/* Separates the null space of C_g' for a group with more levels than thin features. The rows of C
- * become Q'C_g in the order of the group; R: m1 x m1. */
+/* For a group of g->n levels of equal size, more than the m1 features outside the category,
+ * computes the QR decomposition of their rows C_g = Q [R; 0] (g->Q n x n, R m1 x m1): the last
+ * columns of Q are eigenvectors of the whole problem. */
 static kn_status separate_group(kn_ctx *ctx, block_eig *e, level_group *g, kn_mat R)
 {
     kn_status status;
@@ -167,7 +172,8 @@ out:
     return status;
 }
 
-/* Fills the reduced matrix S, lower triangle: levels of each group first, thin features last. */
+/* Fills e->S (K x K, lower triangle), the matrix of the reduced eigenproblem: coordinates of
+ * each group of levels first, then the m1 features outside the category. */
 static kn_status reduce(kn_ctx *ctx, block_eig *e)
 {
     kn_status status;
@@ -196,7 +202,8 @@ out:
     return status;
 }
 
-/* Lists all eigenpairs in ascending order. */
+/* Lists all eigenpairs of the whole problem, those of the reduced one and those separated per
+ * group, in ascending order of the eigenvalue. pair: L + m1 entries. */
 static void list_pairs(const block_eig *e, eigenpair *pair)
 {
     ptrdiff_t n = 0;
@@ -208,7 +215,8 @@ static void list_pairs(const block_eig *e, eigenpair *pair)
     qsort(pair, (size_t)n, sizeof *pair, by_value);
 }
 
-/* Writes the rows of V of one group; own (n x K) is work space. */
+/* Writes those rows of the eigenvectors V that belong to the levels of group g; own (g->n x K)
+ * is work space. */
 static void write_group(kn_ctx *ctx, const block_eig *e, const level_group *g,
                         const eigenpair *pair, kn_mat own, kn_mat V)
 {
@@ -227,7 +235,8 @@ static void write_group(kn_ctx *ctx, const block_eig *e, const level_group *g,
     }
 }
 
-/* Writes values and vectors of all pairs. */
+/* Writes the eigenvalues w and eigenvectors V (M x M) of all pairs, in the order of the
+ * features. KN_ERR_MEMORY. */
 static kn_status write_pairs(kn_ctx *ctx, const block_eig *e, const eigenpair *pair, kn_mat V,
                              double *w)
 {

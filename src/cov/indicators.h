@@ -23,7 +23,8 @@ typedef struct kn_indicators {
     ptrdiff_t column;       /* first column in the design */
 } kn_indicators;
 
-/* Returns the category with most columns, if it has at least `least`. */
+/* Returns the category (exact term that says whether two participants have the same level) with
+ * most columns among the features, if it has at least `least`; else count is 0. */
 kn_indicators kn_indicators_of(const kn_features *f, ptrdiff_t least);
 
 /* Sets level[i] (X.rows) to the index of the only value among the columns of the block in row i of

@@ -53,13 +53,15 @@ static void clear_block(kn_lowrank *w)
     w->block = (kn_indicators){0};
 }
 
-/* Returns the number of exact columns that Phi holds. */
+/* Returns the number of exact feature columns that Phi holds: all but those of the category
+ * whose columns are stored as levels. */
 static ptrdiff_t count_thin(const kn_lowrank *w)
 {
     return w->features.columns - w->block.count;
 }
 
-/* Sets the level of each group; false: the rows of some group differ. */
+/* Sets w->group_level[k], the level of the category that the rows of noise group k have; false
+ * if the rows of some group differ. */
 static bool find_group_levels(kn_lowrank *w)
 {
     const kn_groups *g = w->groups;
@@ -90,7 +92,8 @@ out:
     return status;
 }
 
-/* Copies the exact columns of X that are no part of the block, if there is one. */
+/* Copies the exact feature columns of X to `out`, without those of the category b that is stored
+ * as levels, if there is one. */
 static void copy_columns(const kn_features *f, const kn_indicators *b, kn_mat X, kn_mat out)
 {
     ptrdiff_t at = 0, exact = 0;
@@ -112,7 +115,9 @@ static ptrdiff_t feature_of(const kn_lowrank *w, ptrdiff_t j)
     return w->block.count > 0 && j >= w->block.first ? j + w->block.count : j;
 }
 
-/* Products of the block with itself, Phi and Z. */
+/* Computes the products of the category stored as levels (columns root E): with itself, w->sizes
+ * (count), with the features in Phi, w->cross (count x features), and with Z, its rows of
+ * w->PhiZ. O(N (features + P)). */
 static void block_products(const kn_lowrank *w)
 {
     double root = w->root[w->block.first];
@@ -362,7 +367,8 @@ static kn_status reuse_matrix(kn_ctx *ctx, ptrdiff_t rows, ptrdiff_t cols, kn_ma
     return kn_mat_new(ctx, rows, cols, m);
 }
 
-/* Computes the Gram matrix of the features Phi and their products with Z and the groups. */
+/* Computes the Gram matrix w->gram of the features Phi and their products with Z (w->PhiZ, m0 x
+ * P) and with the noise groups, and those of the category stored as levels. */
 static kn_status multiply_features(kn_ctx *ctx, kn_lowrank *w, kn_mat Phi)
 {
     kn_status status;
@@ -448,8 +454,8 @@ out:
     return status;
 }
 
-/* The block's part of the same: its diagonal D (count) and its products C with the thin features.
- */
+/* Computes Phi'H^-1 Phi of the category stored as levels: its diagonal D (count) and *C (count x
+ * other features, owned by the caller); H: group noise I + gamma G. KN_ERR_MEMORY. */
 static kn_status compute_block_products(kn_ctx *ctx, const kn_lowrank *w, double gamma, double *D,
                                         kn_mat *C)
 {
@@ -467,7 +473,9 @@ static kn_status compute_block_products(kn_ctx *ctx, const kn_lowrank *w, double
     return status;
 }
 
-/* Computes eigenvalues lam (m0) and eigenvectors S (m0 x m0) of all features. */
+/* Computes eigenvalues lam (m0, ascending) and eigenvectors *S (m0 x m0, owned by the caller) of
+ * Phi'H^-1 Phi over all features, reduced if a category is stored as levels. KN_ERR_MEMORY,
+ * KN_ERR_NUMERIC. */
 static kn_status decompose_features(kn_ctx *ctx, const kn_lowrank *w, double gamma, kn_mat *S,
                                     double *lam)
 {
@@ -545,7 +553,8 @@ out:
     return status;
 }
 
-/* PhiZ -= products of the features' sums over groups with `less` (groups x P) */
+/* Computes PhiZ -= (sums of the features over noise groups)' less, with less groups x P, the
+ * products that H^-1 takes away; the category stored as levels is included. */
 static void subtract_sums(kn_ctx *ctx, const kn_lowrank *w, kn_mat less, kn_mat PhiZ)
 {
     ptrdiff_t before = w->block.first, after = w->sums.cols - before, count = w->block.count;

@@ -166,7 +166,9 @@ static ptrdiff_t count_work(ptrdiff_t p)
     return BLOCK * (p > 0 ? p : 1);
 }
 
-/* Replaces the first p columns of A by `wanted` columns of Q; R is min(n, p) x p. */
+/* Replaces the first p columns of A (n rows) by `wanted` orthonormal columns of Q, A = QR, and
+ * writes R (min(n, p) x p). KN_ERR_NUMERIC if A is not finite, KN_ERR_SHAPE if it is too large
+ * for LAPACK. */
 static kn_status orthonormalise(kn_ctx *ctx, kn_mat A, ptrdiff_t p, ptrdiff_t wanted, kn_mat R)
 {
     kn_status status;
