@@ -23,6 +23,7 @@ static ptrdiff_t decompression_bytes(const kn_ctx *ctx)
     return share < KN_IMAGE_MEMORY ? (ptrdiff_t)share : KN_IMAGE_MEMORY;
 }
 
+/* Returns whether path is an existing folder. */
 static bool is_folder(const char *path)
 {
     struct stat info;
@@ -229,6 +230,7 @@ kn_status kn_data_read(kn_ctx *ctx, const kn_options *options, kn_data **out)
 
 /* ---- the responses alone, as text ---- */
 
+/* Writes a table cell; n/a if text is NULL or empty. */
 static kn_status write_cell(kn_ctx *ctx, kn_table_writer *w, const char *text)
 {
     return kn_table_writer_text(ctx, w, text && *text ? text : "n/a");

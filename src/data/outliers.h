@@ -55,6 +55,7 @@ bool kn_is_outlier(const kn_outliers *o, ptrdiff_t row, ptrdiff_t response);
 
 /* Sets the cells to NaN in the storage of Y, which must be writable, or back to their values. */
 void kn_outliers_hide(const kn_outliers *o, kn_view Y);
+/* Writes the original values of the listed cells back to Y. */
 void kn_outliers_restore(const kn_outliers *o, kn_view Y);
 
 #endif

@@ -54,6 +54,7 @@ out:
     return status;
 }
 
+/* Returns whether two paths are one existing file (device and inode); false for NULL. */
 static bool same_file(const char *a, const char *b)
 {
     struct stat x, y;
@@ -89,6 +90,7 @@ typedef struct findings {
     ptrdiff_t n;
 } findings;
 
+/* Appends "ID COLUMN" of a cell to the listing of a message, and counts it. */
 static void add_finding(findings *f, const kn_table *t, ptrdiff_t row, ptrdiff_t col)
 {
     char text[2 * sizeof(kn_clip) + 8];
@@ -242,6 +244,8 @@ static void log_join(kn_ctx *ctx, const kn_table *t, int n)
                kn_table_path(t), twice.text);
 }
 
+/* Reads the ids of all tables of responses, joins the tables by them to d->responses, and logs the
+ * result. KN_ERR_DATA if ids do not fit together. */
 static kn_status join_tables(kn_ctx *ctx, const kn_settings *s, kn_data *d, tables *all)
 {
     kn_status status = KN_OK;

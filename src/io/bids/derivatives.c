@@ -33,11 +33,14 @@ typedef struct found_files {
     ptrdiff_t left; /* entries that may still be listed; below 0: any number */
 } found_files;
 
+/* Returns whether a span of characters equals a text. */
 static bool is_text(span s, const char *text)
 {
     return strlen(text) == s.n && memcmp(s.text, text, s.n) == 0;
 }
 
+/* Compares two spans of characters by bytes: negative, 0 or positive, as memcmp; a prefix comes
+ * first. */
 static int compare(span a, span b)
 {
     size_t n = a.n < b.n ? a.n : b.n;
@@ -78,6 +81,8 @@ static span value_of(const bids_file *f, const char *key)
 
 /* ---- listing ---- */
 
+/* Appends a copy of a path to the list if it has the name of an image; other files are ignored.
+ * Fails only without memory. */
 static kn_status append_file(found_files *all, const char *path)
 {
     void *memory = all->file;
@@ -120,6 +125,7 @@ static kn_status list_folder(found_files *all, const char *folder, int depth)
     return status;
 }
 
+/* Frees the paths and the list. */
 static void clear_files(found_files *all)
 {
     for (ptrdiff_t i = 0; i < all->n; i++)
@@ -147,6 +153,8 @@ static bool has_entities(const bids_file *f, const char *list, bool *valid)
     return all;
 }
 
+/* Returns whether the entities, suffix, space and desc of a file name are those of the query; parts
+ * that the query does not name fit always. *valid: as has_entities() sets it. */
 static bool fits(const bids_file *f, const kn_bids_query *q, bool *valid)
 {
     bool all = has_entities(f, q->entities, valid);
@@ -155,6 +163,7 @@ static bool fits(const bids_file *f, const kn_bids_query *q, bool *valid)
            (!q->desc || is_text(value_of(f, "desc"), q->desc));
 }
 
+/* Comparison for qsort of files: by sub, ses and hemi, then by path. */
 static int by_participant(const void *a, const void *b)
 {
     const bids_file *x = a, *y = b;
@@ -256,6 +265,8 @@ static kn_status check_visits(const found_files *all, const char *folder, int *p
     return KN_OK;
 }
 
+/* Sets *out to a list of the files as text, one row per participant and session with `parts` paths;
+ * freed with kn_free. Fails only without memory. */
 static kn_status write_list(const found_files *all, int parts, char **out)
 {
     void *memory;

@@ -48,6 +48,7 @@ static kn_status copy_short(kn_ctx *ctx, const char *path, char **out)
     return kn_text_copy(ctx, path, strlen(path), out);
 }
 
+/* Writes the path of participants.tsv in a folder to `file`, and returns whether it can be read. */
 static bool is_in(const char *folder, char file[PATH])
 {
     return snprintf(file, PATH, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, NAME) < PATH &&

@@ -28,6 +28,7 @@ typedef struct place { /* columns of a long table; -1: none */
     ptrdiff_t id, session, atlas, hemi, region, value;
 } place;
 
+/* Returns the column named a, else the one named b; -1 if there is neither. */
 static ptrdiff_t find_either(const kn_table *t, const char *a, const char *b)
 {
     ptrdiff_t col = kn_table_find(t, a);
@@ -141,6 +142,8 @@ out:
     return status;
 }
 
+/* Copies the paths that a pattern has found to out->file, which out owns. Fails only without
+ * memory. */
 static kn_status keep_files(kn_ctx *ctx, const glob_t *found, kn_stats_tables *out)
 {
     void *memory;

@@ -95,6 +95,8 @@ typedef struct sink {
     size_t n;
 } sink;
 
+/* Appends a text and the character `end` to the output; if s->text is NULL, only counts the bytes.
+ */
 static void put(sink *s, const char *text, char end)
 {
     size_t n = strlen(text);
@@ -105,6 +107,8 @@ static void put(sink *s, const char *text, char end)
     s->n += n + 1;
 }
 
+/* Writes the wide table as tab-separated text, n/a for cells without a value. row: work space of
+ * w->cols texts. */
 static void put_table(const kn_wide *w, const char *corner, const char **row, sink *s)
 {
     put(s, corner, '\t');

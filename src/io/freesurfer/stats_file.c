@@ -31,6 +31,8 @@ static int split_fields(char *line, char *field[MAX_FIELDS])
     return n;
 }
 
+/* Appends a name with its value, both borrowed, to an array of *n items that grows. Fails only
+ * without memory. */
 static kn_status append_item(reader *r, const char *name, const char *value, ptrdiff_t *n,
                              ptrdiff_t *room, kn_stats_item **items)
 {
@@ -83,6 +85,8 @@ static kn_status take_measure(reader *r, char *rest)
                        &r->out->measure);
 }
 
+/* Reads a row of the table of a .stats file. KN_ERR_FORMAT, with the line, if it stands before the
+ * column headers or does not fit them. */
 static kn_status take_row(reader *r, char *text)
 {
     char *field[MAX_FIELDS];
@@ -107,6 +111,8 @@ static kn_status take_row(reader *r, char *text)
     return append_item(r, name, value, &r->out->n_regions, &r->out->region_room, &r->out->region);
 }
 
+/* Reads one line of a .stats file: a comment with column headers or a measure, another comment, or
+ * a row of the table. */
 static kn_status take_line(reader *r, char *line)
 {
     static const char HEADERS[] = "ColHeaders ", MEASURE[] = "Measure ";

@@ -17,12 +17,14 @@
 enum { PATH = 4096, NAME = 256, LISTED = 5 };
 static const char LONG[] = ".long.";
 
+/* Returns whether path is an existing folder. */
 static bool is_folder(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+/* Returns whether path has characters of a shell pattern and is no existing file. */
 static bool is_pattern(const char *path)
 {
     return strpbrk(path, "*?[") && access(path, F_OK) != 0;
@@ -34,12 +36,14 @@ static bool join_path(const char *folder, const char *name, char out[PATH])
     return snprintf(out, PATH, "%s/%s", folder, name) < PATH;
 }
 
+/* Returns whether a folder has a subfolder stats, as that of a FreeSurfer subject. */
 static bool has_stats(const char *folder)
 {
     char path[PATH];
     return join_path(folder, "stats", path) && is_folder(path);
 }
 
+/* Returns the name after the last slash of a path; borrowed. */
 static const char *base_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -100,6 +104,7 @@ static kn_status list_folders(kn_ctx *ctx, const char *path, folders *f)
     return status;
 }
 
+/* Frees the paths and the list. */
 static void clear_folders(folders *f)
 {
     for (ptrdiff_t i = 0; i < f->n; i++)
@@ -148,6 +153,7 @@ typedef struct names {
     ptrdiff_t n;
 } names;
 
+/* Appends a name to the text of a message, ", ..." after LISTED names, and counts it. */
 static void add_name(names *list, const char *name)
 {
     size_t at = strlen(list->text);
@@ -163,6 +169,7 @@ typedef struct kind { /* of a table */
     const kn_stats_measure *measure;
 } kind;
 
+/* Writes the path of a kind of .stats file within a subject's folder, "stats/lh.aparc.stats". */
 static void file_name(const kind *k, char out[NAME])
 {
     snprintf(out, NAME, "stats/%s%s%s.stats", k->hemi ? k->hemi : "", k->hemi ? "." : "", k->atlas);
@@ -220,6 +227,7 @@ out:
     return status;
 }
 
+/* Appends a copy of a path to out->file, which out owns. Fails only without memory. */
 static kn_status keep_file(kn_ctx *ctx, const char *path, kn_stats_tables *out)
 {
     void *memory = out->file;

@@ -100,6 +100,8 @@ const char *kn_table_repeated(const kn_table *table, ptrdiff_t k);
 const char *kn_table_absent(const kn_table *table, ptrdiff_t row);
 /* File and line of a cell, for messages. In a joined table they are those of its part. */
 const char *kn_table_cell_path(const kn_table *table, ptrdiff_t row, ptrdiff_t col);
+/* Returns the line of the file from which this cell was read; of a joined table, of the file that
+ * its column is from. */
 ptrdiff_t kn_table_cell_line(const kn_table *table, ptrdiff_t row, ptrdiff_t col);
 
 /* Accessors. Rows and columns count from 0, without the header; strings are borrowed. */
