@@ -31,6 +31,8 @@ struct kn_wide_cell {
     const char *text;
 };
 
+/* Appends a copy of a name, in the arena of w, to a list of *n names that grows. Fails only without
+ * memory. */
 static kn_status append_name(kn_ctx *ctx, kn_wide *w, const char *name, ptrdiff_t *n,
                              ptrdiff_t *room, const char ***names)
 {

@@ -77,6 +77,8 @@ static kn_status append_folder(kn_ctx *ctx, folders *f, const char *path)
     return status;
 }
 
+/* Appends the subjects' folders that `path` names, a folder of subjects or a shell pattern, to the
+ * list. Fails if it cannot be read. */
 static kn_status list_folders(kn_ctx *ctx, const char *path, folders *f)
 {
     kn_status status = KN_OK;
@@ -175,6 +177,8 @@ static void file_name(const kind *k, char out[NAME])
     snprintf(out, NAME, "stats/%s%s%s.stats", k->hemi ? k->hemi : "", k->hemi ? "." : "", k->atlas);
 }
 
+/* Adds a value to the current row of the wide table, in the column `name`, or "lh_name_thickness"
+ * for a table of a hemisphere. KN_ERR_FORMAT if the name is too long. */
 static kn_status add_cell(kn_ctx *ctx, const kind *k, const char *name, const char *value,
                           kn_wide *w)
 {

@@ -36,6 +36,7 @@ typedef struct kn_joined {
     ptrdiff_t n_repeated; /* columns that are kept once */
     char **repeated;
 } kn_joined;
+/* Frees what a joined table knows of its tables; NULL is allowed. */
 void kn_joined_free(kn_joined *joined);
 
 /* Sorts the column names for kn_table_find. KN_ERR_FORMAT if two columns have the same name. */

@@ -39,6 +39,8 @@ static ptrdiff_t find_row(const join *j, int part, const char *id)
     return found ? found->row : -1;
 }
 
+/* Sorts the rows of each table of the join by their ids, into j->sorted. Fails only without memory.
+ */
 static kn_status sort_ids(join *j)
 {
     kn_status status;
