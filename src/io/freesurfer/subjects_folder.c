@@ -77,8 +77,9 @@ static kn_status append_folder(kn_ctx *ctx, folders *f, const char *path)
     return status;
 }
 
-/* Appends the subjects' folders that `path` names, a folder of subjects or a shell pattern, to the
- * list. Fails if it cannot be read. */
+/* Lists the folders that a shell pattern matches, or the entries of a folder of subjects, as
+ * append_folder() accepts them, sorted by path; nothing for a folder that cannot be read. Fails
+ * only without memory. */
 static kn_status list_folders(kn_ctx *ctx, const char *path, folders *f)
 {
     kn_status status = KN_OK;
