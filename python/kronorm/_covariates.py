@@ -267,7 +267,7 @@ def covariates(X: Any, *, id: str | None = None, estimator: str = "NormativeMode
         raise ValueError(f"Found array with 0 feature(s) (shape=({n}, 0)) while a minimum of 1 is required.")
     at = _id_column(given, id)
     if id is not None and at is None and id not in list(getattr(index, "names", ())):
-        raise ValueError(f"X: no column '{id}', which id names")
+        raise ValueError(f"X has no column '{id}' (named in id)")
     ids = ids_of_index(index, id) if at is None else [str(as_text(v) or "") for v in columns[at]]
     kept = [j for j in range(len(given)) if j != at]
     out = Covariates(n, [given[j] for j in kept], [column(columns[j], given[j]) for j in kept], ids, index,

@@ -40,7 +40,7 @@ def read_columns(path: str | os.PathLike[str], is_text: Callable[[str], bool] = 
     except (UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path}: {error}") from error
     if len(rows) < 2:
-        raise DataError(f"{path}: the file has a header but no rows" if rows else f"{path}: the file is empty, expected a header and rows")
+        raise DataError(f"{path}: the file has a header but no rows" if rows else f"{path} is empty, but must contain a header and rows")
     for i, row in enumerate(rows):
         if len(row) != len(rows[0]):
             raise DataError(f"{path} row {i}: {len(row)} fields, expected {len(rows[0])} as in the header")

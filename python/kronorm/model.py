@@ -541,7 +541,7 @@ class NormativeModel(FolderMethods, Fitted, Tags, MultiOutputMixin, RegressorMix
         position = {name: j for j, name in enumerate(R.names)}
         lacking = [name for name in names if name not in position]
         if lacking:
-            raise ValueError(f"Y: no column '{lacking[0]}', which is a response of the model")
+            raise ValueError(f"Y has no column '{lacking[0]}' (a response of the model)")
         return R.values[:, [position[name] for name in names]]
 
 

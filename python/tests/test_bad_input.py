@@ -149,10 +149,10 @@ class Refusals(unittest.TestCase):
 
         backwards = self.Y.set_index(self.X["participant_id"][::-1])
         self.refused([
-            ("missing", fit(np.nan), ValueError, "row 0 (from 0): participant_id is '', expected an ID"),
+            ("missing", fit(np.nan), ValueError, "row 0 (from 0): participant_id is '', but every row must have an ID"),
             ("empty", fit(""), ValueError, "expected an ID"), ("lists", fit([[1]] * 40), TypeError, "not 'list'"),
             ("null characters", fit(["a\0"] * 40), ValueError, "null character"),
-            ("no such column", lambda: make(id="who").fit(self.X, self.Y), ValueError, "no column 'who', which id names"),
+            ("no such column", lambda: make(id="who").fit(self.X, self.Y), ValueError, "no column 'who' (named in id)"),
             ("of other people", lambda: make().fit(self.X.set_index("participant_id"), backwards), ValueError,
              "row 0 is 'sub-001' in X and 'sub-040' in Y"),
         ])
@@ -170,10 +170,10 @@ class Refusals(unittest.TestCase):
                 ("x", "components is 'x'"), (0, "'0'"), (-1, "'-1'"), (99, "at most 4"), (2.5, "'2.5'"), (10 ** 30, "10000"),
                 (object(), "<object"), (True, "'yes'"), (np.nan, "'nan'"), ([1, 2], "'1,2'"), ("2\0", "null character"))]
         self.refused(rows + [
-            ("method", fit(method="x"), O, "method is 'x', expected smtgpr|"),
-            ("missing", fit(missing="x"), O, "expected error|drop|mean"), ("batch", fit(batch="q"), ValueError, "no column 'q', which batch names"),
+            ("method", fit(method="x"), O, "method is 'x', but must be smtgpr|"),
+            ("missing", fit(missing="x"), O, "expected error|drop|mean"), ("batch", fit(batch="q"), ValueError, "no column 'q' (named in batch)"),
             ("a place", fit(batch=[9]), ValueError, "there is no column 9: X has 4"),
-            ("use", fit(use="q"), ValueError, "no column 'q', which use names"), ("seed", fit(seed=-1), O, "expected a whole number"),
+            ("use", fit(use="q"), ValueError, "no column 'q' (named in use)"), ("seed", fit(seed=-1), O, "expected a whole number"),
             ("a large seed", fit(seed=2 ** 70), O, "expected a whole number"), ("theta", fit(theta=["a"]), O, "expected numbers"),
             ("a kernel", fit(sample_kernel=3), O, "sample_kernel is '3'"), ("kernels", fit(sample_kernel=["se", 3]), O, "se+3"),
             ("top", fit(top=2), O, "top is 2"), ("folds", fit(folds=1), O, "folds is 1"),
@@ -204,7 +204,7 @@ class Refusals(unittest.TestCase):
             ("none", lambda: m.predict(None), V, "Expected 2D array"), ("nobody", lambda: m.predict(new[:0]), V, "0 sample(s)"),
             ("missing", lambda: m.predict(new.assign(age=np.nan)), V, 'missing="drop"'),
             ("infinite", lambda: m.predict(new.assign(age=np.inf)), V, "contains infinity"),
-            ("a text for a number", lambda: m.predict(new.assign(age="old")), V, "age is 'old', expected a number"),
+            ("a text for a number", lambda: m.predict(new.assign(age="old")), V, "age is 'old', but must be a number"),
             ("unseen", lambda: m.predict(new, unseen="x"), kronorm.OptionError, "expected error|prior"),
             ("groups", lambda: m.predict(new, known_groups="x"), kronorm.OptionError, "yes or no"),  # type: ignore[arg-type]
             ("swapped", lambda: m.zscore(R, new), V, "The feature names should match"),
@@ -236,14 +236,14 @@ class Refusals(unittest.TestCase):
             return lambda: m.centiles(over, **options)
 
         self.refused([
-            ("threshold", scores(threshold="x"), O, "threshold is 'x', expected a number"),
+            ("threshold", scores(threshold="x"), O, "threshold is 'x', but must be a number"),
             ("no number", scores(threshold=np.nan), O, "expected a number"), ("below 0", scores(threshold=-1), O, "it must be above 0"),
             ("no such option", scores(treshold=1), TypeError, "unexpected keyword argument 'treshold'"),
-            ("label", scores(cases="x"), O, "cases is 'x', expected COLUMN=VALUE"), ("of no column", scores(cases="q=1"), V, "no column 'q'"),
+            ("label", scores(cases="x"), O, "cases is 'x', but must be COLUMN=VALUE"), ("of no column", scores(cases="q=1"), V, "no column 'q'"),
             ("floats", scores(cases=np.ones(8)), V, "expected COLUMN=VALUE or 8 booleans"),
             ("too few", scores(cases=[True]), V, "8 booleans"), ("null", scores(cases="site=\0"), V, "null character"),
             ("reference", scores(reference="x"), O, "expected COLUMN=VALUE"), ("rows", scores(training_rows="x"), O, "cv|plain"),
-            ("maps", lambda: m.scores(new, R, maps="q"), V, "maps is 'q', expected some of z"),
+            ("maps", lambda: m.scores(new, R, maps="q"), V, "maps is 'q', but must be some of z"),
             ("maps None", lambda: m.scores(new, R, maps=None), V, "maps is None"),  # type: ignore[arg-type]
             ("over nothing", curves(None), O, "over is needed"), ("over q", curves("q"), O, "q"), ("a site", curves("site"), O, "a category"),
             ("101", curves(centiles=[101]), O, "above 0 and below 100"), ("none", curves(centiles=[]), O, "numbers between 0 and 100"),
@@ -294,11 +294,11 @@ class Refusals(unittest.TestCase):
             ("load null", lambda: kronorm.load("m.safetensors\0"), ValueError, "null character"),
             ("bytes of None", lambda: NormativeModel.from_bytes(None), TypeError, "bytes-like"),  # type: ignore[arg-type]
             ("bytes of text", lambda: NormativeModel.from_bytes("x"), TypeError, "bytes-like"),  # type: ignore[arg-type]
-            ("save over", lambda: m.save(path), OSError, "exists already"), ("save None", lambda: m.save(None), TypeError, "PathLike"),  # type: ignore[arg-type]
+            ("save over", lambda: m.save(path), OSError, "already exists"), ("save None", lambda: m.save(None), TypeError, "PathLike"),  # type: ignore[arg-type]
             ("save nowhere", lambda: m.save(d / "no" / "m"), OSError, "no such file or directory"),
             ("save to a folder", lambda: m.save(d, force=True), OSError, "is a directory"),
             ("save null", lambda: m.save(str(d / "a\0b")), ValueError, "null character"),
-            ("export over", lambda: m.export(path), OSError, "exists already"),
+            ("export over", lambda: m.export(path), OSError, "already exists"),
             ("report to a folder", lambda: m.report(d), OSError, "is a directory"),
         ])
         self.assertEqual({file.name for file in d.iterdir()}, {*files, "m.safetensors"})

@@ -52,7 +52,7 @@ class Numbers(unittest.TestCase):
         np.testing.assert_allclose(std ** 2, scores.ys2_model + self.model.noise_, rtol=1e-5)
         with self.assertRaisesRegex(AttributeError, "there is no map z"):
             scores.z
-        with self.assertRaisesRegex(ValueError, "maps is 'zz', expected some of z, yhat, ys2_model, fdr, ys2"):
+        with self.assertRaisesRegex(ValueError, "maps is 'zz', but must be some of z, yhat, ys2_model, fdr, ys2"):
             self.model.scores(self.new, self.responses, maps="zz")
 
     def test_std_where_noise_varies(self) -> None:

@@ -91,7 +91,7 @@ class Covariates(unittest.TestCase):
         self.assertEqual(NormativeModel(id="who").fit(own, self.Y).ids_, ids)
         numbers = bare.assign(participant_id=np.arange(60) + 1000)
         self.assertEqual((NormativeModel().fit(numbers, self.Y).ids_ or [])[:2], ["1000", "1001"])
-        with self.assertRaisesRegex(ValueError, "no column 'who', which id names"):
+        with self.assertRaisesRegex(ValueError, "no column 'who' (named in id)"):
             NormativeModel(id="who").fit(bare, self.Y)
 
     def test_ids_of_a_level_of_the_index(self) -> None:
@@ -252,7 +252,7 @@ class Responses(unittest.TestCase):
         z = model.zscore(self.X, frame, training_rows="plain")
         np.testing.assert_array_equal(model.zscore(self.X, frame[names[::-1]], training_rows="plain"), z)
         np.testing.assert_array_equal(model.zscore(self.X, self.Y, training_rows="plain"), z)
-        with self.assertRaisesRegex(ValueError, "no column 'c', which is a response of the model"):
+        with self.assertRaisesRegex(ValueError, "no column 'c' (a response of the model)"):
             model.zscore(self.X, frame.drop(columns="c"))
         named = frame.assign(participant_id=list(self.X["participant_id"]))
         self.assertEqual(NormativeModel(components=2).fit(self.X, named).to_bytes(), model.to_bytes())

@@ -54,7 +54,7 @@ class Sentences(unittest.TestCase):
     def test_as_python_writes_it(self) -> None:
         for told, expected in (
             ("use 'kronorm adapt' with healthy people, or {unseen=prior}", "use adapt() with healthy people, or unseen=\"prior\""),
-            ("exists already; use {force} to replace it", "exists already; use force=True to replace it"),
+            ("already exists; use {force} to replace it", "already exists; use force=True to replace it"),
             ("was fitted with {strip_ids} and keeps", "was fitted with strip_ids=True and keeps"),
             ("{known_groups}: there are none", "known_groups: there are none"),
             ("left out with {use} or {group=none}", "left out with use or group=\"none\""),

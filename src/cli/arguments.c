@@ -314,8 +314,8 @@ static int check_needs(const line *l)
         return refuse_word(l, run->word[first && !given && run->n_words > 1]);
     }
     if (first && !given)
-        return c->model ? cli_usage_error(c->name, "a model file is needed")
-                        : cli_usage_error(c->name, "a %s folder is needed", first);
+        return c->model ? cli_usage_error(c->name, "the name of a model file is missing")
+                        : cli_usage_error(c->name, "the name of a %s folder is missing", first);
     for (const char *w = c->needs; w && *w; w += strcspn(w, " "), w += *w == ' ') {
         char key[CLI_NAME];
         snprintf(key, sizeof key, "%.*s", (int)strcspn(w, " "), w);
@@ -323,8 +323,9 @@ static int check_needs(const line *l)
         if (!kn_options_get(run->options, key) &&
             !(strcmp(key, "covariates") == 0 && is_from_folder(l)) &&
             !(strcmp(key, "output") == 0 && is_dry_run(l)))
-            return o->letter ? cli_usage_error(c->name, "-%c, --%s is needed", o->letter, o->name)
-                             : cli_usage_error(c->name, "--%s is needed", o->name);
+            return o->letter ? cli_usage_error(c->name, "option -%c (--%s) is required", o->letter,
+                                               o->name)
+                             : cli_usage_error(c->name, "option --%s is required", o->name);
     }
     return c->check && c->check(run->ctx, run->options) != KN_OK ? print_refusal(c, run->ctx) : 0;
 }

@@ -192,7 +192,7 @@ static kn_status begin_mpi(kn_ctx *ctx, const char *path, long times)
     times_started(&rank);
     overdue.length = (size_t)snprintf(
         overdue.sentence, sizeof overdue.sentence,
-        "kronorm: mpirun or srun started %ld processes, but some of them have not begun after %d "
+        "kronorm: mpirun or srun started %ld processes, but some of them have not started after %d "
         "s; start the same command everywhere, or set KRONORM_COMM=none\n",
         times, PATIENCE);
     struct sigaction act = {.sa_handler = on_overdue}, before;

@@ -51,7 +51,7 @@ static kn_status make_folder(kn_ctx *ctx, kn_folder_entry *entry)
     if (errno != EEXIST)
         return kn_fail_errno(ctx, entry->path, "cannot be created", errno);
     if (stat(entry->path, &info) != 0 || !S_ISDIR(info.st_mode))
-        return kn_fail(ctx, KN_ERR_IO, "%s is a file, expected a folder", entry->path);
+        return kn_fail(ctx, KN_ERR_IO, "%s is a file; give the name of a folder", entry->path);
     if (access(entry->path, W_OK | X_OK) != 0)
         return kn_fail_errno(ctx, entry->path, "cannot be written", errno);
     return KN_OK;

@@ -24,7 +24,8 @@ void kn_cohort_options_init(kn_cohort_options *options)
 static kn_status check_count(kn_ctx *ctx, ptrdiff_t n, ptrdiff_t limit, const char *what)
 {
     if (n != 0 && (n < 2 || n > limit))
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "%td %s, expected 2 to %td", n, what, limit);
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%td %s were requested, but 2 to %td are allowed", n,
+                       what, limit);
     return KN_OK;
 }
 
@@ -33,14 +34,15 @@ static kn_status check_cohort(kn_ctx *ctx, const kn_cohort_options *o)
 {
     kn_status status = KN_OK;
     if (o->samples < MIN_SAMPLES || o->samples > MAX_SUBJECTS)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "%td healthy participants, expected %d to %d",
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "%td healthy participants were requested, but %d to %d are allowed",
                        o->samples, MIN_SAMPLES, MAX_SUBJECTS);
     if (o->patients < 0 || o->patients > MAX_SUBJECTS)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "%td patients, expected 0 to %d", o->patients,
-                       MAX_SUBJECTS);
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%td patients were requested, but 0 to %d are allowed",
+                       o->patients, MAX_SUBJECTS);
     if (!(o->lesion >= 0 && o->lesion <= MAX_SD))
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "lesion strength %g, expected 0 to %d", o->lesion,
-                       MAX_SD);
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "the lesion strength is %g, but must be 0 to %d",
+                       o->lesion, MAX_SD);
     if (!(o->decline >= 0 && o->decline <= MAX_SD))
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{decline} is %g per year; it must be 0 to %d",
                        o->decline, MAX_SD);
@@ -50,9 +52,10 @@ static kn_status check_cohort(kn_ctx *ctx, const kn_cohort_options *o)
     KN_TRY(check_count(ctx, o->visits, KN_COHORT_VISITS, "visits"));
     KN_TRY(check_count(ctx, o->regions, MAX_REGIONS, "regions"));
     if (o->samples < MIN_SAMPLES * o->sites)
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "%td healthy participants at %td sites, expected at least %d per site",
-                       o->samples, o->sites, MIN_SAMPLES);
+        return kn_fail(
+            ctx, KN_ERR_ARGUMENT,
+            "%td healthy participants at %td sites are too few; at least %d per site are needed",
+            o->samples, o->sites, MIN_SAMPLES);
 out:
     return status;
 }
@@ -156,10 +159,11 @@ kn_status kn_simulate_check(kn_ctx *ctx, const kn_options *options)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{size=%s} is not for {kind=%s}",
                        kn_options_get(options, "size"), kn_options_get(options, "kind"));
     if (s.kind == MIYAWAKI && (is_given(options, "participants") || is_given(options, "patients")))
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "{participants} and {patients} are for {kind=cohort}");
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{participants} and {patients} apply only to {kind=cohort}");
     if (s.kind == MIYAWAKI && (s.sites || s.visits || s.regions))
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{sites}, {visits} and {regions} are for {kind=cohort}");
+                       "{sites}, {visits} and {regions} apply only to {kind=cohort}");
     if (!isnan(s.decline) && !s.visits)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "{decline} is a change between visits; give {visits} too");

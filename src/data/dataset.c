@@ -15,7 +15,8 @@ kn_status kn_data_new(kn_ctx *ctx, ptrdiff_t n, kn_data **out)
     void *memory;
     *out = NULL;
     if (n < 1)
-        return kn_fail(ctx, KN_ERR_SHAPE, "%td participants, expected at least one", n);
+        return kn_fail(ctx, KN_ERR_SHAPE, "%td participants are too few; at least one is needed",
+                       n);
     kn_status status = kn_alloc(ctx, 1, sizeof **out, &memory);
     if (status != KN_OK)
         return status;
@@ -142,7 +143,7 @@ kn_status kn_data_numbers(kn_ctx *ctx, kn_data *d, const char *name, const doubl
         double x = values[i * stride];
         if (isinf(x)) {
             status = kn_fail(ctx, KN_ERR_DATA,
-                             "covariates row %td: %s is %g, expected a finite number, or NaN where "
+                             "covariates row %td: %s is %g, but must be a finite number, or NaN if "
                              "it is missing",
                              i + 1, kn_clipped(name).text, x);
             goto out;
@@ -178,7 +179,8 @@ kn_status kn_data_ids(kn_ctx *ctx, kn_data *d, const char *const *ids)
     kn_status status = check_open(ctx, d, ids);
     for (ptrdiff_t i = 0; status == KN_OK && i < d->n; i++)
         if (!ids[i])
-            status = kn_fail(ctx, KN_ERR_DATA, "ids row %td: missing, expected an ID", i + 1);
+            status = kn_fail(ctx, KN_ERR_DATA,
+                             "ids row %td is missing, but every row must have an ID", i + 1);
     if (status != KN_OK)
         return status;
     kn_names_free(d->ids, d->n);
@@ -195,10 +197,11 @@ kn_status kn_data_responses(kn_ctx *ctx, kn_data *d, kn_view values, const char 
         return kn_fail(ctx, KN_ERR_SHAPE, "covariates have %td rows, but responses have %td", d->n,
                        values.rows);
     if (values.cols < 1 || (values.type != KN_F64 && values.type != KN_F32))
-        return kn_fail(ctx, KN_ERR_SHAPE,
-                       "responses have %td columns of type %d, expected at least one of KN_F64 or "
-                       "KN_F32",
-                       values.cols, (int)values.type);
+        return kn_fail(
+            ctx, KN_ERR_SHAPE,
+            "responses have %td columns of type %d, but need at least one of type KN_F64 or "
+            "KN_F32",
+            values.cols, (int)values.type);
     kn_names_free(d->view_name, d->view.cols);
     d->view_name = NULL;
     d->view = values;

@@ -254,16 +254,16 @@ static kn_status check_sessions(const job *j)
     ptrdiff_t col = session_col(j, t);
     if (!j->a.participant)
         return kn_fail(j->ctx, KN_ERR_DATA,
-                       "%s has no ID column, which {%s} needs; name it in {%s}", kn_table_path(t),
+                       "%s has no ID column, but {%s} needs one; name it in {%s}", kn_table_path(t),
                        j->s->visit ? "visit" : "session", j->s->visit ? "participant" : "id");
     if (col < 0 && !kn_session_is_one(j->s->session))
         return kn_column_unknown(j->ctx, t, j->s->session,
-                                 j->s->visit ? "which {visit} names" : "which {session} names");
+                                 j->s->visit ? "named in {visit}" : "named in {session}");
     for (ptrdiff_t i = 0; col >= 0 && i < j->a.n; i++)
         if (j->a.keep[i] && kn_text_is_missing(j->a.session[i]))
             return kn_cell_refused(j->ctx, t, i, col,
-                                   j->s->visit ? "expected a session for {visit}"
-                                               : "expected a session for {session}");
+                                   j->s->visit ? "but {visit} requires a visit in every row"
+                                               : "but {session} requires a session in every row");
     return KN_OK;
 }
 

@@ -89,7 +89,7 @@ static kn_status open_responses(kn_ctx *ctx, const kn_settings *s, kn_data *d)
         return (some ? kn_images_open_later : kn_images_open)(ctx, path, decompression_bytes(ctx),
                                                               &d->images);
     return kn_fail(ctx, KN_ERR_FORMAT,
-                   "%s has no known kind of responses, expected .nii, .nii.gz, .hdr, .mgh, .mgz, "
+                   "%s is not a known type of responses; use .nii, .nii.gz, .hdr, .mgh, .mgz, "
                    ".gii, .txt (a list of images), .csv, .tsv or .npy",
                    path);
 }
@@ -137,7 +137,7 @@ static kn_status check_participant(kn_ctx *ctx, const kn_settings *s, const kn_t
 {
     if (!s->participant || kn_column_find(t, s->participant) >= 0)
         return KN_OK;
-    return kn_column_unknown(ctx, t, s->participant, "which {participant} names");
+    return kn_column_unknown(ctx, t, s->participant, "named in {participant}");
 }
 
 /* Copies a text as *out (kn_free); NULL leaves *out as it is. */

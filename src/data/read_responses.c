@@ -420,10 +420,10 @@ out:
  * file or the line. */
 static kn_status refuse_row(kn_ctx *ctx, const kn_data *d, ptrdiff_t row)
 {
-    static const char what[] = "no finite value; exclude it with {where} or {match=common}";
+    static const char what[] = "has no finite value; exclude it with {where} or {match=common}";
     if (d->images && kn_images_is_list(d->images))
-        return kn_fail(ctx, KN_ERR_DATA, "%s: %s", kn_images_path(d->images, row), what);
-    return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: %s", kn_data_responses_name(d),
+        return kn_fail(ctx, KN_ERR_DATA, "%s %s", kn_images_path(d->images, row), what);
+    return kn_fail(ctx, KN_ERR_DATA, "%s %s %td %s", kn_data_responses_name(d),
                    d->images      ? "volume"
                    : d->responses ? kn_table_unit(d->responses)
                                   : "row",
@@ -520,7 +520,9 @@ static kn_status choose_voxels(kn_ctx *ctx, const kn_memory_policy *policy, cons
         KN_TRY(kn_mask_read(ctx, d->mask, d->responses_path, &p->space.geometry, &mask));
         if (mask.brain && mask.brain != p->space.part[0].brain.hash) {
             kn_mask_clear(&mask);
-            return kn_fail(ctx, KN_ERR_SHAPE, "%s: its brain models differ from those of %s",
+            return kn_fail(ctx, KN_ERR_SHAPE,
+                           "%s: the brain models differ from those of %s; resample the files to "
+                           "the same grayordinates",
                            d->mask, d->responses_path);
         }
     } else {
@@ -736,7 +738,7 @@ static kn_status find_columns(kn_ctx *ctx, const kn_data *d, const kn_space *spa
                 j++;
         if (j >= d->view.cols)
             return kn_fail(ctx, KN_ERR_DATA,
-                           "responses: no column '%s', which is a response of the model",
+                           "the responses have no column '%s' (a response of the model)",
                            space->name[t]);
         col[t] = j;
     }

@@ -67,10 +67,10 @@ kn_status kn_job_part_parse(kn_ctx *ctx, const char *text, kn_job_part *out)
     const char *c = text;
     ptrdiff_t i = parse_digits(&c), n = *c == '/' ? (c++, parse_digits(&c)) : -1;
     if (*c || i < 1 || n < i || n > KN_JOB_PARTS_MAX)
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{part} is '%.40s', expected I/N with I from 1 to N and N up to %d, such as "
-                       "3/10",
-                       text, KN_JOB_PARTS_MAX);
+        return kn_fail(
+            ctx, KN_ERR_ARGUMENT,
+            "{part} is '%.40s', but must be I/N with I from 1 to N and N up to %d, such as 3/10",
+            text, KN_JOB_PARTS_MAX);
     *out = (kn_job_part){i, n};
     return KN_OK;
 }
@@ -107,9 +107,10 @@ static kn_status find_groups(kn_ctx *ctx, const kn_data *d, const kn_settings *s
         KN_TRY(kn_grouping_find(ctx, &from, s->group, &p->grouping));
     }
     if (p->grouping.rule == KN_GROUP_NONE && d->match.repeat[1] > 0)
-        kn_log(ctx, KN_LOG_WARNING,
-               "%s: IDs repeat, but the rows of one participant count as different participants",
-               kn_table_path(d->covariates));
+        kn_log(
+            ctx, KN_LOG_WARNING,
+            "%s: some IDs occur in several rows, which this model treats as different participants",
+            kn_table_path(d->covariates));
 out:
     kn_free(participant);
     return status;
@@ -394,11 +395,12 @@ static kn_status check_case(kn_ctx *ctx, const kn_data *d)
     qsort(memory, (size_t)m->n, sizeof *m->id, by_id_any_case);
     for (ptrdiff_t i = 1; status == KN_OK && i < m->n; i++)
         if (strcasecmp(id[i - 1], id[i]) == 0)
-            status = kn_fail(ctx, KN_ERR_DATA,
-                             "%s: IDs %s and %s differ only in case, but {split} writes one file "
-                             "per ID, and some systems take these names for one",
-                             kn_table_path(d->covariates), kn_clipped(id[i - 1]).text,
-                             kn_clipped(id[i]).text);
+            status =
+                kn_fail(ctx, KN_ERR_DATA,
+                        "%s: IDs %s and %s differ only in case, and some file systems cannot keep "
+                        "apart the files that {split} writes; change an ID, or omit {split}",
+                        kn_table_path(d->covariates), kn_clipped(id[i - 1]).text,
+                        kn_clipped(id[i]).text);
     kn_free(memory);
     return status;
 }
@@ -422,15 +424,16 @@ static kn_status check_split(kn_ctx *ctx, const job *j)
         return KN_OK;
     if (twice[1] != 0)
         return kn_fail(ctx, KN_ERR_DATA,
-                       "%s: ID %s is on %ss %td and %td, but {split} writes one file per ID",
+                       "%s: ID %s is on %ss %td and %td, but {split} writes one file per ID; make "
+                       "the IDs unique, or omit {split}",
                        kn_table_path(d->covariates), kn_clipped(d->match.id[twice[0]]).text,
                        kn_table_unit(d->covariates), kn_table_line(d->covariates, row[twice[0]]),
                        kn_table_line(d->covariates, row[twice[1]]));
     for (ptrdiff_t i = 0; d->match.id && i < d->match.n; i++)
         if (has_control(d->match.id[i]))
             return kn_fail(ctx, KN_ERR_DATA,
-                           "%s %s %td: the ID has a control character, but {split} names files by "
-                           "IDs",
+                           "%s %s %td: the ID contains a control character, so {split} cannot use "
+                           "it in a file name; change the ID, or omit {split}",
                            kn_table_path(d->covariates), kn_table_unit(d->covariates),
                            kn_table_line(d->covariates, row[i]));
     return d->match.id ? check_case(ctx, d) : KN_OK;
@@ -449,8 +452,8 @@ static void warn_of_formulas(kn_ctx *ctx, const kn_data *d)
         }
     if (n > 0)
         kn_log(ctx, KN_LOG_WARNING,
-               "%s: %td ID%s with =, +, - or @, which spreadsheet programs take for formulas; the "
-               "output tables have them unchanged: %s",
+               "%s: %td ID%s with =, +, - or @, so spreadsheet programs treat them as formulas; "
+               "import the output tables as text: %s",
                kn_table_path(d->covariates), n, n == 1 ? " begins" : "s begin", list.text);
 }
 
@@ -737,10 +740,10 @@ static kn_status gather_sample(kn_ctx *ctx, job *j, kn_sample *p)
         goto out;
     }
     if (!j->encoding && j->data->match.n < MIN) {
-        status =
-            kn_fail(ctx, KN_ERR_DATA, "%s: %td participant%s with responses, expected at least %d",
-                    kn_table_path(j->data->covariates), j->data->match.n,
-                    j->data->match.n == 1 ? "" : "s", MIN);
+        status = kn_fail(ctx, KN_ERR_DATA,
+                         "%s: %td participant%s with responses, but at least %d are needed",
+                         kn_table_path(j->data->covariates), j->data->match.n,
+                         j->data->match.n == 1 ? "" : "s", MIN);
         goto out;
     }
     if (j->encoding) {
@@ -822,7 +825,7 @@ static kn_status fail_flag(kn_ctx *ctx, const kn_data *d, const kn_sample *p, co
         const char *cell = kn_table_cell(d->covariates, row, col);
         kn_suggest(&near, cell, strlen(cell));
     }
-    return kn_fail(ctx, KN_ERR_DATA, "%s: no participant has %s '%s', which {%s} names%s",
+    return kn_fail(ctx, KN_ERR_DATA, "%s: no participant has %s '%s' (named in {%s})%s",
                    kn_table_path(d->covariates), kn_table_name(d->covariates, col), value, option,
                    kn_did_you_mean(&near, "", text));
 }
@@ -834,7 +837,8 @@ kn_status kn_sample_flag(kn_ctx *ctx, const kn_data *d, const kn_sample *p, cons
     const char *eq = strchr(text, '='), *path = kn_table_path(d->covariates);
     size_t n = eq ? (size_t)(eq - text) : 0;
     if (!eq || n == 0 || n >= sizeof column || !eq[1])
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} is '%s', expected COLUMN=VALUE", option, text);
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} is '%s', but must be COLUMN=VALUE", option,
+                       text);
     snprintf(column, sizeof column, "%.*s", (int)n, text);
     ptrdiff_t col = kn_column_find(d->covariates, column), hits = 0;
     if (col < 0)

@@ -140,8 +140,8 @@ static kn_status check_categories(kn_ctx *ctx, const kn_group_source *s, const k
         }
         if (i == s->X.rows && levels == g->n_groups)
             return kn_fail(ctx, KN_ERR_DATA,
-                           "%s: {group=%s} and the covariate %s define the same groups; omit one "
-                           "of them, with {use} or with {group=none}",
+                           "%s: {group=%s} and the covariate %s define the same groups; omit the "
+                           "covariate from {use}, or use {group=none}",
                            kn_table_path(s->table), kn_clipped(g->column).text,
                            kn_clipped(c->name).text);
     }
@@ -157,7 +157,7 @@ static kn_status by_column(kn_ctx *ctx, const kn_group_source *s, const char *na
     void *memory = NULL;
     kn_status status;
     if (col < 0)
-        return kn_column_unknown(ctx, s->table, name, "which {group} names");
+        return kn_column_unknown(ctx, s->table, name, "named in {group}");
     g->rule = KN_GROUP_COLUMN;
     KN_TRY(kn_trimmed(ctx, kn_table_name(s->table, col), &g->column));
     KN_TRY(kn_alloc(ctx, n, sizeof *text, &memory));
@@ -165,11 +165,12 @@ static kn_status by_column(kn_ctx *ctx, const kn_group_source *s, const char *na
     for (ptrdiff_t i = 0; i < n; i++) {
         const char *cell = kn_table_cell(s->table, s->row[i], col);
         if (kn_text_is_missing(cell)) {
-            status = kn_cell_refused(ctx, s->table, s->row[i], col, "expected a group for {group}");
+            status = kn_cell_refused(ctx, s->table, s->row[i], col,
+                                     "but {group} requires a group in every row");
             goto out;
         }
         if (!kn_encoding_text_ok(cell)) { /* a model file (JSON) cannot hold it */
-            status = kn_cell_refused(ctx, s->table, s->row[i], col, "expected UTF-8 text");
+            status = kn_cell_refused(ctx, s->table, s->row[i], col, "but must be UTF-8 text");
             goto out;
         }
         KN_TRY(kn_trimmed(ctx, cell, &text[i]));
@@ -259,8 +260,8 @@ static void drop_trivial_groups(kn_ctx *ctx, const kn_group_source *s, kn_groupi
     bool one = g->n_groups == 1;
     if (g->rule == KN_GROUP_NONE || (!one && g->n_groups < s->X.rows))
         return;
-    kn_log(ctx, KN_LOG_INFO, "%s: %s is %s row, so no rows share noise", kn_table_path(s->table),
-           kn_clipped(name_of_group_source(g)).text,
+    kn_log(ctx, KN_LOG_INFO, "%s: %s is %s row, so no rows share noise and groups are ignored",
+           kn_table_path(s->table), kn_clipped(name_of_group_source(g)).text,
            one ? "the same in every" : "different in every");
     kn_grouping_clear(g);
 }

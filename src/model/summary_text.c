@@ -294,11 +294,31 @@ static void add_diagnostics(text *t, const kn_model *m)
             n->resemble ? "; is a site, scanner or session missing from the covariates?" : "");
 }
 
+/* Append the held-out gain of c in nats and its standard error to t: four decimals, or two
+ * significant digits if four decimals would print as zero. */
+static void append_gain(text *t, const kn_calibration_component *c)
+{
+    static const double ROUNDED = 5e-5;
+    const bool small = c->gain != 0 && fabs(c->gain) < ROUNDED;
+    append_text(t,
+                small ? " (held-out gain %.1e, standard error %.1e)"
+                      : " (held-out gain %.4f, standard error %.4f)",
+                c->gain, c->se);
+}
+
+/* Return why component k of l, which was kept, is used: its gain, the batch effect of the model, or
+ * the option calibrate. The text is constant. */
+static const char *explain_use(const kn_calibration_transform *l, int k)
+{
+    return l->component[k].gain > l->component[k].se ? "used"
+           : k == KN_CALIBRATION_SITE                ? "used because the model has a batch effect"
+                                                     : "used because of calibrate=full";
+}
+
 /* Append the line on the calibration: the degrees of freedom of Student's t, then the components
  * that were kept, then those that were not, with their held-out gains in nats. */
 static void add_calibration(text *t, const kn_model *m)
 {
-    static const double ROUNDED = 5e-5; /* smaller values print as 0.0000, without sign */
     const kn_calibration_transform *l = &m->calibration;
     if (!(l->nu > 0)) {
         append_text(t, "calibration: none; z-scores are residuals divided by their SD\n");
@@ -310,11 +330,11 @@ static void add_calibration(text *t, const kn_model *m)
             if (l->component[k].failed && kept == 0)
                 append_text(t, "; not used: %s (its fit failed)",
                             kn_calibration_component_words[k]);
-            else if (l->component[k].tried && l->component[k].kept == (kept == 1))
-                append_text(t, "; %s%s (held-out gain %.4f +- %.4f)",
-                            kept ? "used: " : "not used: ", kn_calibration_component_words[k],
-                            fabs(l->component[k].gain) < ROUNDED ? 0 : l->component[k].gain,
-                            l->component[k].se);
+            else if (l->component[k].tried && l->component[k].kept == (kept == 1)) {
+                append_text(t, "; %s: %s", kept ? explain_use(l, k) : "not used",
+                            kn_calibration_component_words[k]);
+                append_gain(t, &l->component[k]);
+            }
     append_text(t, "\n");
 }
 

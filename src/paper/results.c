@@ -314,7 +314,7 @@ static kn_status read_row(kn_ctx *ctx, const kn_table *t, ptrdiff_t i, const col
         out->value[q] = NAN;
         if (c->quantity[q] >= 0 &&
             kn_table_number(t, i, c->quantity[q], &out->value[q]) == KN_CELL_TEXT)
-            return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td: %s is '%s', expected a number",
+            return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td: %s is '%s', but must be a number",
                            kn_table_path(t), kn_table_line(t, i), kn_quantity_name[q],
                            kn_table_cell(t, i, c->quantity[q]));
     }

@@ -238,7 +238,8 @@ typedef struct kn_report_participants {
     ptrdiff_t reference_n;    /* size of the reference sample; 0: not known */
     bool reference_in_folder; /* the reference sample is part of the folder ... */
     const char *reference_selector; /* ... selected by "group=control"; NULL */
-    double smallest_p;              /* smallest possible p-value of the statistic; NaN: not known */
+    bool p_is_fitted;  /* extreme_z_p is the tail of a fitted distribution, not a rank */
+    double smallest_p; /* smallest possible p-value of the statistic; NaN: not known */
     /* Binomial 95 % range of the number of flagged participants. */
     double flagged_expected_low, flagged_expected_high;
     double cases_expected_low, cases_expected_high; /* the same among as many as the cases */

@@ -432,16 +432,16 @@ static kn_status check_values(kn_ctx *ctx, const double *x, ptrdiff_t n)
     for (ptrdiff_t i = 0; i < n; i++) {
         if (!isfinite(x[i]))
             return kn_fail(ctx, KN_ERR_DATA,
-                           "extreme-value distribution: the statistic of reference participant %td "
-                           "is not finite",
+                           "the extreme-value distribution cannot be fitted, because the statistic "
+                           "of reference participant %td is not finite",
                            i + 1);
         smallest = fmin(smallest, x[i]);
         largest = fmax(largest, x[i]);
     }
     if (largest - smallest <= 1e-12 * fmax(fabs(largest), fabs(smallest)))
         return kn_fail(ctx, KN_ERR_DATA,
-                       "extreme-value distribution: the statistics of all %td reference "
-                       "participants are equal (%g)",
+                       "the extreme-value distribution cannot be fitted, because the statistics of "
+                       "all %td reference participants are equal (%g)",
                        n, largest);
     return KN_OK;
 }
@@ -490,8 +490,8 @@ kn_status kn_gev_fit(kn_ctx *ctx, const double *x, ptrdiff_t n, kn_gev_estimate 
         out->at_bound = true;
     } else {
         status = kn_fail(ctx, KN_ERR_NUMERIC,
-                         "extreme-value distribution: the likelihood of these %td statistics has "
-                         "no maximum; too many of them are equal",
+                         "the extreme-value distribution cannot be fitted, because too many of the "
+                         "%td statistics are equal",
                          n);
         goto out;
     }

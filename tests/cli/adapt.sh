@@ -151,14 +151,14 @@ check "... likewise" cmp a.adapt.tsv s.adapt.tsv
 
 # ---- refusals
 refused "a site of training" \
-    "known_people.csv: 2 of 2 participants are from a site that is already in the model (A), expected new ones only; select rows with --where" \
+    "known_people.csv: 2 of 2 participants are from a site that is already in the model (A), but only new sites can be added; exclude them with --where" \
     adapt m.safetensors -c known_people.csv -y known_maps.csv -o none.safetensors
 refused "a site that the model was adapted to" \
-    "ctrl_people.csv: 8 of 8 participants are from a site that is already in the model (Leeds), expected new ones only; select rows with --where" \
+    "ctrl_people.csv: 8 of 8 participants are from a site that is already in the model (Leeds), but only new sites can be added; exclude them with --where" \
     adapt a.safetensors -c ctrl_people.csv -y ctrl_maps.csv -o none.safetensors
 kronorm fit -c train_people.csv -y train_maps.csv -o nobatch.safetensors --folds 5 --batch none -q
 refused "a model without a batch" \
-    "nobatch.safetensors has no batch effect that could have new levels; fit with --batch and the name of its column" \
+    "nobatch.safetensors has no batch effect that could have new levels; fit again, with the column of sites in --batch" \
     adapt nobatch.safetensors -c ctrl_people.csv -y ctrl_maps.csv -o none.safetensors
 kronorm fit -c train_people.csv -y train_maps.csv -o nofolds.safetensors --folds 0 -q
 refused "a model without a reference" \
@@ -176,21 +176,21 @@ refused "a model of one site knows no prior" \
 works "... but can be adapted" adapt one.safetensors -c ctrl_people.csv -y ctrl_maps.csv -o one_a.safetensors -q
 works "... and scores" score one_a.safetensors -c new_people.csv -y new_maps.csv -o one_scored -q
 check "... as adapted" test "$(column one_scored/abnormality.tsv site_adapted | sort -u)" = 1
-refused "a model that exists" "a.safetensors exists already; use --force to replace it" \
+refused "a model that exists" "a.safetensors already exists; use --force to replace it" \
     adapt m.safetensors -c ctrl_people.csv -y ctrl_maps.csv -o a.safetensors
 rm again.safetensors
-refused "... or its table" "again.adapt.tsv exists already; use --force to replace it" \
+refused "... or its table" "again.adapt.tsv already exists; use --force to replace it" \
     adapt m.safetensors -c ctrl_people.csv -y ctrl_maps.csv -o again.safetensors
 works "... are written over by --force" adapt m.safetensors -c ctrl_people.csv -y ctrl_maps.csv -o a.safetensors --force -q
-refused "the model itself is not written over" "m.safetensors is an input of this run and is not replaced; choose another output" \
+refused "the model itself is not written over" "m.safetensors is an input of this run, so it is not replaced; choose another output" \
     adapt m.safetensors -c ctrl_people.csv -y ctrl_maps.csv -o m.safetensors --force
 awk -F , -v OFS=, 'NR > 1 { for (i = 2; i <= 6; i++) $i = "n/a" } { print }' ctrl_maps.csv >empty_maps.csv
 refused "controls without values" "empty_maps.csv: the controls of Leeds have no finite response; check IDs and columns" \
     adapt m.safetensors -c ctrl_people.csv -y empty_maps.csv -o none.safetensors
 awk -F , -v OFS=, 'NR == 4 { $4 = "n/a" } { print }' ctrl_people.csv >lost_people.csv
-refused "a control without a site" "lost_people.csv line 4: site is 'n/a', expected a category; --missing drop excludes such participants" \
+refused "a control without a site" "lost_people.csv line 4: site is 'n/a', a missing value; use --missing drop to exclude such participants, or --missing mean to impute" \
     adapt m.safetensors -c lost_people.csv -y ctrl_maps.csv -o none.safetensors
-refused "... whom no average helps" "lost_people.csv line 4: a control has no site; fill it in, or use --missing drop" \
+refused "... whom no average helps" "lost_people.csv line 4: a control has no site; fill it in, or use --missing drop to exclude the control" \
     adapt m.safetensors -c lost_people.csv -y ctrl_maps.csv --missing mean -o none.safetensors
 works "... is left out when asked for" adapt m.safetensors -c lost_people.csv -y ctrl_maps.csv --missing drop -o lost.safetensors -q
 check "... and not counted" test "$(cell lost.adapt.tsv a n)" = 7
@@ -201,20 +201,20 @@ check "... and others what they have" test "$(cell some.adapt.tsv b n)" = 6
 
 # ---- controls that cannot be used
 awk -F, -v OFS=, 'NR > 1 { for (k = 2; k <= NF; k++) $k *= 1000 } 1' ctrl_maps.csv >units_maps.csv
-refused "other units" "units_maps.csv: the controls of Leeds are more than 30 standard deviations from their predictions; check that units and processing match the training sample" \
+refused "other units" "units_maps.csv: the responses of the controls of Leeds are more than 30 standard deviations from the predictions; check that units and processing match the training sample" \
     adapt m.safetensors -c ctrl_people.csv -y units_maps.csv -o units.safetensors
 awk -F, -v OFS=, '{ $(NF + 1) = NR == 1 ? "group" : NR < 4 ? "patient" : "control" } 1' ctrl_people.csv >mixed.csv
 works "patients among them" adapt m.safetensors -c mixed.csv -y ctrl_maps.csv -o mixed.safetensors
-check "... are told of" said "kronorm adapt: warning: mixed.csv: group has the values patient, control, and all participants are treated as healthy controls; select rows with --where"
+check "... are told of" said "kronorm adapt: warning: mixed.csv: group has the values patient, control, and all participants are treated as healthy controls; select the controls with --where"
 works "... and left out when asked" adapt m.safetensors -c mixed.csv -y ctrl_maps.csv --where group=control -o healthy.safetensors
 check "... with nothing to say" test "$(grep -c 'count as healthy' "$logs/err")" = 0
 works "patients in training" fit -c mixed.csv -y ctrl_maps.csv --use age -P 1 --folds 2 -o sick.safetensors
-check "... are told of too" said "kronorm fit: warning: mixed.csv: group has the values patient, control, and all participants are treated as healthy controls; select rows with --where"
+check "... are told of too" said "kronorm fit: warning: mixed.csv: group has the values patient, control, and all participants are treated as healthy controls; select the controls with --where"
 sed 's/,A$/,a/' train_people.csv | awk -F, 'NR == 1 || $4 == "a"' >lower.csv
 refused "a site in another case" "lower.csv: 20 participants are from a site that is not in the training data (a; the model has A); use 'kronorm adapt' with at least 5 healthy controls from there, or --unseen prior, which needs no controls but is less sensitive" \
     score m.safetensors -c lower.csv -y train_maps.csv --match common -o lower
 works "... can be adapted to" adapt m.safetensors -c lower.csv -y train_maps.csv --match common -o lower.safetensors
-check "... which is doubted" said "kronorm adapt: warning: controls have IDs of training participants, 20 of 20; check whether their site is in the model under another name"
+check "... which is doubted" said "kronorm adapt: warning: 20 of 20 controls have the IDs of training participants; check whether their site is in the model under another name"
 tail -n +2 ctrl_people.csv | head -n 6 | cut -d, -f1 >some.txt
 works "people of a list" adapt m.safetensors -c ctrl_people.csv -y ctrl_maps.csv --where 'participant_id in @some.txt' --match common -o listed.safetensors
 check "... are those" grep -q '^  Leeds with 6 controls' "$logs/out"

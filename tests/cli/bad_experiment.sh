@@ -36,7 +36,7 @@ set -- $dims
 cp mask.nii smaller.nii
 patch smaller.nii 42 "\\$(printf %o $(($1 - 1)))\\000"
 spoilt "a mask of another size" \
-    "data/mask/mask.nii.gz: $(($1 - 1)) x $2 x $3 voxels, expected $1 x $2 x $3 as in data/func/$run.nii.gz" \
+    "data/mask/mask.nii.gz: the image has $(($1 - 1)) x $2 x $3 voxels instead of the $1 x $2 x $3 of data/func/$run.nii.gz; resample the images to one space" \
     sh -c 'gzip -c smaller.nii >data/mask/mask.nii.gz'
 (head -c 352 mask.nii && tail -c +353 mask.nii | tr '\001-\377' '\000') >empty.nii
 spoilt "an empty mask" "data/mask/mask.nii.gz: the mask is empty; every voxel is 0" \

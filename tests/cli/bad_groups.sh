@@ -22,24 +22,24 @@ said() { grep -qxF -e "$1" "$logs/err"; }
 
 # ---- groups
 fit "a column of groups that is not there" \
-    "visits.csv: no column 'house', which --group names; its columns are participant_id, age, sex, code, site, ..." \
+    "visits.csv has no column 'house' (named in --group); its columns are participant_id, age, sex, code, site, ..." \
     --use age --group house
 awk -F, -v OFS=, 'NR == 4 { $8 = "n/a" } 1' visits.csv >nobody.csv
-refused "a person without a group" "nobody.csv line 4: family is 'n/a', expected a group for --group" \
+refused "a person without a group" "nobody.csv line 4: family is 'n/a', but --group requires a group in every row" \
     fit -c nobody.csv -y nobody.csv --targets a,b,c,d --use age --group family -o m.safetensors
 misfit "a column that is group and covariate" \
-    ": visits.csv: --use family is the column of --group and cannot be a covariate" --use age,family --group family
+    ": visits.csv: family cannot be a covariate, because it is the column of --group; omit it from --use" --use age,family --group family
 fit "groups that are a category" \
-    "visits.csv: --group scanner and the covariate site define the same groups; omit one of them, with --use or with --group none" \
+    "visits.csv: --group scanner and the covariate site define the same groups; omit the covariate from --use, or use --group none" \
     --use age,site --group scanner
 train "one group of all" one.safetensors --use age --group tesla
 check "... is none, and that is said" \
-    said "visits.csv: tesla is the same in every row, so no rows share noise"
+    said "visits.csv: tesla is the same in every row, so no rows share noise and groups are ignored"
 train "a group for each row" each.safetensors --use age --group row
 check "... is none, and that is said" \
-    said "visits.csv: row is different in every row, so no rows share noise"
+    said "visits.csv: row is different in every row, so no rows share noise and groups are ignored"
 misfit "groups and a sum of kernels" \
-    " fit: --group family needs --sample-kernel additive, but it is linear+se (see 'kronorm fit --help')" \
+    " fit: --group family requires --sample-kernel additive, not linear+se (see 'kronorm fit --help')" \
     --use age --group family --sample-kernel linear+se
 
 # ---- interactions
@@ -47,19 +47,19 @@ slopes() { # promise, sentence, value
     misfit "$1" ": $2" --use age,sex,code,tesla --interaction "$3"
 }
 slopes "an interaction of one" \
-    "--interaction has 'age', expected CATEGORY:COLUMN such as site:age" age
+    "--interaction is 'age', but must be CATEGORY:COLUMN, such as site:age" age
 slopes "an interaction of none" \
     "--interaction sex:nose: no covariate 'nose'; choose from age, sex, code, tesla" sex:nose
 slopes "an interaction the wrong way round" \
-    "--interaction age:sex: age is a number, expected a category before the colon" age:sex
+    "--interaction age:sex needs a category before the colon, but age is a number" age:sex
 slopes "an interaction of categories" \
-    "--interaction sex:code: code is a category, expected a number after the colon; --numeric code treats it as a number" sex:code
+    "--interaction sex:code needs a number after the colon, but code is a category; --numeric code treats it as a number" sex:code
 slopes "an interaction twice" "--interaction names 'sex:age' twice" sex:age,sex:age
 fit "an interaction with a constant" \
-    "--interaction sex:tesla: tesla is the same in every row; both must vary" \
+    "--interaction sex:tesla needs two columns that vary, but tesla is the same in every row" \
     --use age,sex,tesla --interaction sex:tesla
 misfit "an interaction and a sum of kernels" \
-    " fit: --interaction needs --sample-kernel additive, but it is linear+se (see 'kronorm fit --help')" \
+    " fit: --interaction requires --sample-kernel additive, not linear+se (see 'kronorm fit --help')" \
     --use age,sex --interaction sex:age --sample-kernel linear+se
 
 # ---- terms
@@ -68,7 +68,7 @@ misfit "additive in a sum" \
     --use age --sample-kernel additive+se
 misfit "additive and iso noise" " fit: --sample-kernel additive requires structured noise (see 'kronorm fit --help')" \
     --use age --sample-kernel additive --noise iso
-fit "covariates that are all constant" "visits.csv: every covariate is constant" --use tesla
+fit "covariates that are all constant" "visits.csv: every covariate has the same value in all rows, but at least one must vary" --use tesla
 awk 'function u() { x = (x * 16807) % 2147483647; return x / 2147483647 }
     BEGIN {
         x = 5
@@ -103,27 +103,27 @@ train "groups by a column" family.safetensors --use age --group family
 train "groups without names" nameless.safetensors --use age --strip-ids
 cut -d, -f1-7,9- visits.csv >nofamily.csv
 cut -d, -f2- visits.csv >noids.csv
-misused "known groups of a model that has none" ": --known-groups: code.safetensors has no training groups" \
+misused "known groups of a model that has none" ": --known-groups cannot be used, because code.safetensors has no training groups" \
     score code.safetensors -c visits.csv -y visits.csv -o scored --known-groups
 misused "known groups of a model that keeps no names" \
-    ": --known-groups: nameless.safetensors was fitted with --strip-ids and keeps no group names" \
+    ": --known-groups cannot be used, because nameless.safetensors was fitted with --strip-ids and contains no group names" \
     score nameless.safetensors -c visits.csv -y visits.csv -o scored --known-groups
-known "known groups of people without the column" "--known-groups: these participants have no family" \
+known "known groups of people without the column" "--known-groups cannot be used, because these participants have no family" \
     family.safetensors nofamily.csv
-known "known groups of people without ids" "--known-groups: these participants have no IDs" ids.safetensors noids.csv
+known "known groups of people without ids" "--known-groups cannot be used, because these participants have no IDs" ids.safetensors noids.csv
 
 # ---- warnings
 train "a constant covariate" const.safetensors --use age,tesla --group none
 check "... is left out" said "kronorm fit: warning: constant covariates are not used, 1 of 2: tesla"
 awk -F, -v OFS=, 'NR > 1 { $1 = "n" NR; if (NR < 5) $2 = 200 } NR < 8' visits.csv >old.csv
 works "ages far outside" score const.safetensors -c old.csv -y old.csv -o old
-check "... are held, and that is said" grep -q "^kronorm score: warning: age of 3 participants is outside .* to .* (half a range beyond the training sample) and is clamped$" "$logs/err"
+check "... are held, and that is said" grep -q "^kronorm score: warning: age of 3 participants is outside .* to .* (the training range, extended by half of it at each end) and is clamped$" "$logs/err"
 awk -F, -v OFS=, 'NR > 1 && NR < 4 { $7 = 1.5 } NR < 8' visits.csv >tesla.csv
 works "another constant" score const.safetensors -c tesla.csv -y tesla.csv -o tesla
 check "... is said" \
-    said "kronorm score: warning: tesla of 2 participants is not 3, the value of the whole training sample; the model ignores it"
+    said "kronorm score: warning: tesla of 2 participants is not 3, the only value in the training sample; the model ignores it"
 train "a category of one level" level.safetensors --use age,tesla --categorical tesla --group none
-check "... is said" said "kronorm fit: warning: visits.csv: tesla is '3' in every row; it cannot predict the responses"
+check "... is said" said "kronorm fit: warning: visits.csv: tesla is '3' in every row, so it cannot predict the responses"
 refused "... and has no other" \
     "tesla.csv line 2: tesla is '1.5', which is not a level of the training sample (levels: 3)" \
     score level.safetensors -c tesla.csv -y tesla.csv -o scored

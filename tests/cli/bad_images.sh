@@ -19,7 +19,7 @@ cp whole.nii scan.mnc
 with scan.mnc
 fit "a wrong extension in a list" \
     "odd.txt line 3: scan.mnc is not an image (.nii, .nii.gz, .hdr, .img, .mgh, .mgz, .gii)" -y odd.txt
-fit "a wrong extension" "scan.mnc has no known kind of responses, expected .nii, .nii.gz, .hdr, .mgh, .mgz, .gii, .txt (a list of images), .csv, .tsv or .npy" -y scan.mnc
+fit "a wrong extension" "scan.mnc is not a known type of responses; use .nii, .nii.gz, .hdr, .mgh, .mgz, .gii, .txt (a list of images), .csv, .tsv or .npy" -y scan.mnc
 cp whole.nii scan.mgz
 with scan.mgz
 fit "NIfTI named as MGH" "odd.txt line 3: scan.mgz is not an MGH file" -y odd.txt
@@ -34,7 +34,7 @@ fit "text in the place of an image" "odd.txt line 3: text.nii: 6 bytes are too f
 cp whole.nii slope.nii
 patch slope.nii 112 '\0\0\200\177'
 with slope.nii
-fit "a slope without end" "odd.txt line 3: slope.nii: scl_slope is inf, expected a finite number" -y odd.txt
+fit "a slope without end" "odd.txt line 3: slope.nii: scl_slope is inf, but must be a finite number" -y odd.txt
 escape=$(printf 'a\033[31m\177\302\233b.nii')
 fit "control characters in a path, which a bracket makes a pattern" "a?[31m???b.nii: no file matches this pattern" -y "$escape"
 escape=$(printf 'a\033\177\302\233b.nii')
@@ -47,16 +47,16 @@ fit "... and in a list" "odd.txt line 20: x?? is not an image (.nii, .nii.gz, .h
 head -c 352 whole.nii >header.nii
 with header.nii
 fit "a header without data" \
-    "odd.txt line 3: header.nii: the header promises 38.8 kB, but the file has 352 bytes" -y odd.txt
+    "odd.txt line 3: header.nii: the header declares 38.8 kB, but the file has 352 bytes" -y odd.txt
 gzip -c header.nii >header.nii.gz
 with header.nii.gz
 fit "a compressed header without data" \
-    "odd.txt line 3: header.nii.gz: the header promises 38.8 kB, but the decompressed file has 352 bytes" \
+    "odd.txt line 3: header.nii.gz: the header declares 38.8 kB, but the decompressed file has 352 bytes" \
     -y odd.txt
 head -c 5000 "study/images/$first.nii.gz" >cut.nii.gz
 with cut.nii.gz
 fit "a compressed image cut short" \
-    "odd.txt line 3: cut.nii.gz: the compressed data end too early; the file was cut short" -y odd.txt
+    "odd.txt line 3: cut.nii.gz: the compressed data end too early, so the file is incomplete; get it again" -y odd.txt
 
 head -c 352 whole.nii >huge.nii
 patch huge.nii 40 '\003\000\350\003\350\003\224\021' # 1000 x 1000 x 4500 floats
@@ -71,14 +71,14 @@ refused_small() { # as a shell with 4 GB of memory
     (ulimit -v 4000000 && "$KRONORM" fit -c study/train_participants.tsv -o m.safetensors -q "$@") \
         >"$logs/out" 2>"$logs/err"
     code=$?
-    if [ $code -eq 1 ] && grep -q 'the header promises 18.0 GB' "$logs/err"; then
+    if [ $code -eq 1 ] && grep -q 'the header declares 18.0 GB' "$logs/err"; then
         ok "$promise: $*"
     else
         not_ok "$promise" "$*"
     fi
 }
 fit "a header that promises more than the file has" \
-    "huge.nii: the header promises 18.0 GB, but the file has 377 bytes" -y huge.nii
+    "huge.nii: the header declares 18.0 GB, but the file has 377 bytes" -y huge.nii
 refused_small -y huge.nii
 refused_small -y list.txt -m huge.nii
 gzip -k huge.nii
@@ -96,18 +96,18 @@ cp whole.nii shape.nii
 patch shape.nii 42 '\023\000'
 with shape.nii
 fit "an image of another shape" \
-    "odd.txt line 3: shape.nii: 19 x 24 x 20 voxels, expected 20 x 24 x 20 as in study/images/$first.nii.gz" \
+    "odd.txt line 3: shape.nii: the image has 19 x 24 x 20 voxels instead of the 20 x 24 x 20 of study/images/$first.nii.gz; resample the images to one space" \
     -y odd.txt
-fit "a mask of another shape" "shape.nii: 19 x 24 x 20 voxels, expected 20 x 24 x 20 as in list.txt" \
+fit "a mask of another shape" "shape.nii: the image has 19 x 24 x 20 voxels instead of the 20 x 24 x 20 of list.txt; resample the images to one space" \
     -y list.txt -m shape.nii
 cp whole.nii moved.nii
 patch moved.nii 292 '\000\000\000\101'
 with moved.nii
 fit "an image of another affine" \
-    "odd.txt line 3: moved.nii: row 1 column 4 of the affine is 8, expected 76 as in study/images/$first.nii.gz" \
+    "odd.txt line 3: moved.nii: row 1, column 4 of the affine is 8, but 76 in study/images/$first.nii.gz; resample the images to one space" \
     -y odd.txt
 fit "a mask of another space" \
-    "moved.nii: row 1 column 4 of the affine is 8, expected 76 as in list.txt" -y list.txt -m moved.nii
+    "moved.nii: row 1, column 4 of the affine is 8, but 76 in list.txt; resample the images to one space" -y list.txt -m moved.nii
 (head -c 352 whole.nii && head -c 38400 /dev/zero) >empty.nii
 fit "an empty mask" "empty.nii: the mask is empty; every voxel is 0" -y list.txt -m empty.nii
 fit "a mask that is no image" "list.txt is not an image (.nii, .nii.gz, .hdr, .img, .mgh, .mgz, .gii)" \
@@ -123,11 +123,11 @@ works "the images themselves are fine" fit -c study/train_participants.tsv -y li
 sed 's,images/,study/images/,' study/test_images.txt >new.txt
 sed '2s,	.*,	moved.nii,' new.txt >odd.txt
 refused "a new image of another affine" \
-    "odd.txt line 2: moved.nii: row 1 column 4 of the affine is 8, expected 76 as in $(head -n 1 new.txt | cut -f 2)" \
+    "odd.txt line 2: moved.nii: row 1, column 4 of the affine is 8, but 76 in $(head; resample the images to one space -n 1 new.txt | cut -f 2)" \
     score model.safetensors -c study/test_participants.tsv -y odd.txt -o scored
 head -n 2 study/test_participants.tsv >one.tsv
 printf '%s\tmoved.nii\n' "$(tail -n 1 one.tsv | cut -f 1)" >one.txt
 refused "a new image that is not in the model's space" \
-    "one.txt: row 1 column 4 of the affine is 8, expected 76 as in the model" \
+    "one.txt: row 1, column 4 of the affine is 8, but 76 in the model; resample the images to one space" \
     score model.safetensors -c one.tsv -y one.txt -o scored
 done_testing

@@ -13,7 +13,7 @@ bad() { # promise, file, sentence without the file's name
 size=$(wc -c <model.safetensors)
 header=$(od -An -tu8 -N8 model.safetensors | tr -d ' ')
 head -c 1000 model.safetensors >cut.safetensors
-bad "cut in the header" cut.safetensors ": the file ends after 1000 bytes, in a header of $header bytes"
+bad "cut in the header" cut.safetensors ": the file ends after 1000 bytes, within a header of $header bytes; get the file again"
 head -c $((size - 1)) model.safetensors >cut.safetensors
 bad "cut by a byte" cut.safetensors ": the file ends after $((size - 1)) of $size bytes"
 head -c 4 model.safetensors >cut.safetensors
@@ -28,7 +28,7 @@ bad "another format" draft.safetensors \
     " has format version 3, but $version reads version 1; fit again, or use the kronorm that wrote it"
 bad "not there" lost.safetensors " cannot be opened: no such file or directory"
 mkdir folder
-bad "a folder" folder " is a directory, expected a file"
+bad "a folder" folder " is a folder; give the name of a file"
 
 # The second array begins before the first has ended.
 sed 's/"data_offsets":\[960,13760\]/"data_offsets":[952,13752]/' model.safetensors >over.safetensors
@@ -48,7 +48,7 @@ for command in "info changed.safetensors" "score changed.safetensors -c people.c
 done
 sed 's/"checksum":/"checksun":/' model.safetensors >nosum.safetensors
 bad "without its checksum" nosum.safetensors \
-    " has no checksum, because it was changed or written by a draft of kronorm; fit again"
+    " has no checksum, because it was changed, or written by a development version of kronorm; fit again"
 edited 's/"software":"0/"software":"9/' model.safetensors >resealed.safetensors
 works "a file with the checksum of its bytes is read" info resealed.safetensors
 accepted=0 refusals=0 i=0
@@ -79,8 +79,8 @@ train --use age,tesla --no-standardise -o tesla.safetensors
 mixed() { # promise, model, sed script of the same length, what is named
     edited "$3" "$2" >mixed.safetensors
     if cmp -s "$2" mixed.safetensors; then not_ok "$1" "the file is written otherwise"; return; fi
-    refused "$1" "mixed.safetensors: $4 is missing or invalid" info mixed.safetensors
-    refused "$1: score" "mixed.safetensors: $4 is missing or invalid" \
+    refused "$1" "mixed.safetensors: $4 is missing or invalid; the file was changed or damaged" info mixed.safetensors
+    refused "$1: score" "mixed.safetensors: $4 is missing or invalid; the file was changed or damaged" \
         score mixed.safetensors -c visits.csv -y visits.csv -o out
 }
 mixed "a group's column without a name" family.safetensors \
@@ -96,18 +96,18 @@ mixed "a number that the design has as a category" tesla.safetensors \
 train --use age,sex,site -o plain.safetensors
 numbered() { # array, value, model
     /usr/bin/python3 "$here/../python/set_array.py" "$1" "$2" <"$3" >number.safetensors
-    refused "$1 of $2" "number.safetensors: $1 is missing or invalid" info number.safetensors
+    refused "$1 of $2" "number.safetensors: $1 is missing or invalid; the file was changed or damaged" info number.safetensors
 }
 for array in x_mean y_mean y_trivial_mean site_mu mean_z extrapolation; do
     numbered $array -inf plain.safetensors
 done
 numbered y_mean nan plain.safetensors
-refused "... also for a score" "number.safetensors: y_mean is missing or invalid" \
+refused "... also for a score" "number.safetensors: y_mean is missing or invalid; the file was changed or damaged" \
     score number.safetensors -c visits.csv -y visits.csv -o out
 numbered lml inf alone.safetensors
 for array in A B X; do numbered $array 1e120 plain.safetensors; done
 /usr/bin/python3 "$here/../python/set_array.py" A 1e90 <plain.safetensors >number.safetensors
 refused "a prediction beyond single precision is not written" \
-    "yhat of response 1 is beyond single precision; check the units of the responses that the model was fitted to" \
+    "yhat of response 1 exceeds the range of single precision; check the units of the responses in the fit" \
     predict number.safetensors -c visits.csv -o new
 done_testing

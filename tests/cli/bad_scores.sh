@@ -44,9 +44,9 @@ check "... gives the others their rank among 9" rank_of ten 11 40 0
 check "... and themselves that among the other 8" rank_of ten 1 10 1
 groups 1 alone.csv
 refused "a reference of whom nobody has responses" \
-    "--reference group=a: none of these rows has a statistic" $S -c alone.csv -y gap.csv --reference group=a -o out
+    "none of the rows with --reference group=a has an extreme_z; choose participants with responses" $S -c alone.csv -y gap.csv --reference group=a -o out
 refused "a reference that nobody is in" \
-    "groups.csv: no participant has group 'c', which --reference names" \
+    "groups.csv: no participant has group 'c' (named in --reference)" \
     $S -c groups.csv -y new_thickness.csv --reference group=c -o out
 groups 30 groups.csv
 awk -F, -v OFS=, 'NR > 1 { $2 = 40; $3 = "F"; $4 = "A" } 1' groups.csv >alike.csv
@@ -54,7 +54,7 @@ awk -F, -v OFS=, 'NR > 1 { $2 = 2.5; $3 = 2.5; $4 = 2.5; $5 = 2.5 } 1' new_thick
 kronorm $S -c alike.csv -y alike_thickness.csv -o alike -q
 statistic=$(column alike/abnormality.tsv extreme_z | head -n 1 | xargs printf %g)
 refused "a reference of people who are all the same" \
-    "--reference group=a: extreme-value distribution: the statistics of all 30 reference participants are equal ($statistic)" \
+    "--reference group=a: the extreme-value distribution cannot be fitted, because the statistics of all 30 reference participants are equal ($statistic)" \
     $S -c alike.csv -y alike_thickness.csv --reference group=a -o out
 refused "a leave-one-out reference that the model does not have" \
     "nine.safetensors has no leave-one-out reference; use --reference cv or COLUMN=VALUE" \
@@ -63,18 +63,18 @@ refused "a leave-one-out reference that the model does not have" \
 # ---- labels
 refused "a label that everybody has" "every row has group=a, so there are no other participants to compare with" \
     $S -c "$(groups 40 one_class.csv && echo one_class.csv)" -y new_thickness.csv --cases group=a -o out
-refused "a label that nobody has" "one_class.csv: no participant has group 'b', which --cases names" \
+refused "a label that nobody has" "one_class.csv: no participant has group 'b' (named in --cases)" \
     $S -c one_class.csv -y new_thickness.csv --cases group=b -o out
 groups 1 first.csv
 works "the only patient has no responses" $S -c first.csv -y gap.csv --cases group=a -o patient
 check "... no AUC, and a warning" warned \
-    "score: warning: there is no AUC: 0 participants with group=a and 39 others have an extreme_z, but both groups are needed"
-check "... in the summary too" grep -q 'no AUC: 0 participants with group=a and 39 others have an extreme_z' patient/summary.json
+    "score: warning: the AUC is n/a, because it needs participants of both groups: 0 with group=a and 39 others have an extreme_z"
+check "... in the summary too" grep -q 'the AUC is n/a, because it needs participants of both groups: 0 with group=a and 39 others have an extreme_z' patient/summary.json
 
 # ---- participants without responses
 check "a person without responses is said" warned \
-    "score: warning: scores are n/a without a finite response, in 1 of 40 participants (new-s01)"
-check "... in the summary too" grep -q 'scores are n/a without a finite response, in 1 of 40 participants' patient/summary.json
+    "score: warning: scores are n/a for 1 of 40 participants, because they have no finite response: new-s01"
+check "... in the summary too" grep -q 'scores are n/a for 1 of 40 participants, because they have no finite response' patient/summary.json
 check "... and has no scores" test "$(sed -n 2p patient/abnormality.tsv | cut -f 3-8 | tr '\t' ' ')" = \
     "n/a n/a n/a n/a n/a n/a"
 check "... nor z" test "$(sed -n 2p patient/z.csv)" = new-s01,n/a,n/a,n/a,n/a

@@ -32,21 +32,21 @@ works "... another basis of that span" fit $V --basis turned.npy -P 2 --method c
 works "... score" score turned.safetensors -c people.csv -y v.nii.gz -o turned -q
 check "... says the same of people by models without them" bases alike conv turned
 misused "fewer components than columns given" \
-    ": --components is 2, but with --basis-axes given the components are the 5 columns of the basis" \
+    ": --components is 2, but with --basis-axes given the components are the 5 columns of the basis; omit --components" \
     fit $V --basis columns.npy --basis-axes given -P 2 -o x.safetensors
 misused "more components than columns" ": --components is 6, but the given basis has 5 columns" \
     fit $V --basis columns.npy -P 6 -o x.safetensors
 works "a basis without a constant" fit $V --basis centred.npy -o centred.safetensors
 check "... is warned of" grep -q "warning: the basis explains 0% of a uniform shift of all responses, so effects common to all responses count as noise; add a constant column" "$logs/err"
 
-refused "a basis of other responses" "short.npy has 119 rows, expected 120, one per response" \
+refused "a basis of other responses" "short.npy has 119 rows, but must have 120, one per response" \
     fit $V --basis short.npy -o x.safetensors
 refused "a number that is none" "nan.npy: row 4 column 3 is not finite" fit $V --basis nan.npy -o x.safetensors
 fails "bands by fits that would have another basis" 1 \
     "kronorm: --bands jackknife: the model was fitted with a given basis, which its refits would need" \
     centiles conv.safetensors --over age --bands jackknife -c people.csv -y v.nii.gz -o bands
 
-misused "a word that is none" ": --basis is 'label:atlas.nii.gz', expected pca, FILE.npy, labels:ATLAS or harmonics:SURF.gii,K" \
+misused "a word that is none" ": --basis is 'label:atlas.nii.gz', but must be pca, FILE.npy, labels:ATLAS or harmonics:SURF.gii,K" \
     fit $V --basis label:atlas.nii.gz -o x.safetensors
 
 # ---- labels
@@ -57,7 +57,7 @@ refused "a label outside the mask" \
     "label 17 of atlas.nii.gz has no voxel inside the mask; set it to 0, or use a larger mask" \
     fit $V -m mask.nii.gz --basis labels:atlas.nii.gz -o x.safetensors
 refused "an atlas elsewhere" \
-    "moved.nii.gz: row 1 column 1 of the affine is 2, expected 1 as in v.nii.gz" \
+    "moved.nii.gz: row 1, column 1 of the affine is 2, but 1 in v.nii.gz; resample the images to one space" \
     fit $V --basis labels:moved.nii.gz -o x.safetensors
 works "labels of a surface" fit $S --basis labels:lh.octants.label.gii -o octants.safetensors -q
 check "... eight" bases columns octants.safetensors 8
@@ -66,10 +66,10 @@ check "... eight" bases columns unknown.safetensors 8
 works "two hemispheres" fit $B --basis labels:lh.octants.label.gii,lh.octants.label.gii -o both.safetensors -q
 check "... have labels of their own" bases columns both.safetensors 16
 refused "values that are no labels" \
-    "lh.half.func.gii has the value 3.5, expected labels (whole numbers up to 16777216)" \
+    "lh.half.func.gii has the value 3.5, but labels must be whole numbers up to 16777216" \
     fit $S --basis labels:lh.half.func.gii -o x.safetensors
 refused "one atlas for two hemispheres" \
-    "lh.octants.label.gii has labels of one image, but lh.y.func.gii,rh.y.func.gii has two images per participant" \
+    "lh.octants.label.gii has labels for one image, but lh.y.func.gii,rh.y.func.gii has two images per participant" \
     fit $B --basis labels:lh.octants.label.gii -o x.safetensors
 printf 'age,r1,r2\n' >table.csv
 tail -n +2 people.csv | awk '{ printf "%s,%.4f,%.4f\n", $1, $1 / 10 + NR % 7, NR % 5 }' >>table.csv
@@ -89,15 +89,15 @@ check "... the leading axes of both" bases columns h2.safetensors 3
 works "... score" score h2.safetensors -c people.csv -y lh.y.func.gii,rh.y.func.gii -o h2 -q
 works "... cv" cv -c people.csv -y lh.y.func.gii --basis harmonics:lh.sphere.surf.gii,6 --folds 3 -o cv_h -q
 misused "without a number" \
-    ": --basis is 'harmonics:lh.sphere.surf.gii', expected harmonics:SURF.gii,K or harmonics:LEFT.gii,RIGHT.gii,K with K from 1 on" \
+    ": --basis is 'harmonics:lh.sphere.surf.gii', but must be harmonics:SURF.gii,K or harmonics:LEFT.gii,RIGHT.gii,K with K from 1 on" \
     fit $S --basis harmonics:lh.sphere.surf.gii -o x.safetensors
-refused "another surface" "lh.short.surf.gii has 641 vertices, expected 642 as in lh.y.func.gii" \
+refused "another surface" "lh.short.surf.gii has 641 vertices instead of 642 as in lh.y.func.gii" \
     fit $S --basis harmonics:lh.short.surf.gii,5 -o x.safetensors
 misused "an image for a surface" ": v.nii.gz is not a surface (.gii)" fit $S --basis harmonics:v.nii.gz,5 -o x.safetensors
-refused "a triangle that cannot be" "lh.bad.surf.gii: triangle 7 has vertex 642, expected 0 to 641" \
+refused "a triangle that cannot be" "lh.bad.surf.gii: triangle 7 refers to vertex 642, but the vertices are 0 to 641" \
     fit $S --basis harmonics:lh.bad.surf.gii,5 -o x.safetensors
 refused "no coordinates" \
-    "lh.no.surf.gii has no data array of NIFTI_INTENT_POINTSET, expected a surface with coordinates and triangles" \
+    "lh.no.surf.gii has no data array of NIFTI_INTENT_POINTSET, but a surface needs coordinates and triangles" \
     fit $S --basis harmonics:lh.no.surf.gii,5 -o x.safetensors
 refused "a vertex nowhere" "lh.nan.surf.gii: a coordinate of vertex 4 is not finite" \
     fit $S --basis harmonics:lh.nan.surf.gii,5 -o x.safetensors

@@ -122,7 +122,7 @@ refused "... somebody else" "renamedy.csv: training participant s07 is missing; 
 awk -F, 'BEGIN { OFS = "," } NR > 1 { $3 = $3 * 25.4 } { print }' thickness.csv >inches.csv
 kronorm centiles model.safetensors --over age -c people.csv -y inches.csv -o no
 check "... their values in other units" sh -c "test $code = 1 && ! test -e no && grep -q '^kronorm: inches.csv: the mean of lh_b is [0-9.]*, but was [0-9.]* when the model was fitted; --bands jackknife needs the same values$' '$logs/err'"
-misused "jackknife without people" ": --bands jackknife needs --covariates and --responses of the training sample" \
+misused "jackknife without people" ": --bands jackknife needs the --covariates and --responses of the training sample" \
     centiles model.safetensors --over age --bands jackknife -o no
 works "fit of some rows" fit -c regions.csv -y regions.csv --use age,sex --targets '*h_*' --where 'age<60' -o some.safetensors
 works "... finds them again by what the model remembers" centiles some.safetensors --over age --grid 3 -c regions.csv -y regions.csv -o some
@@ -156,31 +156,31 @@ misused "a covariate that is not there" ": --over: the model has no covariate 'w
     centiles model.safetensors --over weight -o no
 misused "... to be at" ": --at: the model has no covariate 'group'; it has age, sex, site" \
     centiles model.safetensors --over age --at group=x -o no
-misused "a category to go along" ": --over: sex is a category, expected a number" centiles model.safetensors --over sex -o no
-misused "a level that is not there" ": --at: sex is 'X', expected F, M or mean" centiles model.safetensors --over age --at sex=X -o no
-misused "a site that is not there" ": --at: site is 'Z', expected A, B or mean" centiles model.safetensors --over age --at site=Z -o no
-misused "a number that is none" ": --at: tiv is 'big', expected a number or mean" centiles law.safetensors --over age --at tiv=big -o no
+misused "a category to go along" ": --over: sex is a category, but must be a number" centiles model.safetensors --over sex -o no
+misused "a level that is not there" ": --at: sex is 'X', but must be F, M or mean" centiles model.safetensors --over age --at sex=X -o no
+misused "a site that is not there" ": --at: site is 'Z', but must be A, B or mean" centiles model.safetensors --over age --at site=Z -o no
+misused "a number that is none" ": --at: tiv is 'big', but must be a number or mean" centiles law.safetensors --over age --at tiv=big -o no
 misused "what curves are over, held" ": --at has age, which is already the axis of the curves" centiles model.safetensors --over age --at age=50 -o no
 misused "a covariate twice" ": --at has sex twice" centiles model.safetensors --over age --at sex=F,Sex=M -o no
-misused "a level alone" ": --at has 'F', expected COVARIATE=VALUE" centiles model.safetensors --over age --at F -o no
+misused "a level alone" ": --at contains 'F', but its parts must be COVARIATE=VALUE" centiles model.safetensors --over age --at F -o no
 misused "centiles that are none" ": --centiles has 100; each must be above 0 and below 100" centiles model.safetensors --over age --centiles 5,100 -o no
-misused "... words" ": --centiles is 'all', expected up to 32 numbers between 0 and 100" centiles model.safetensors --over age --centiles all -o no
+misused "... words" ": --centiles is 'all', but must be up to 32 numbers between 0 and 100" centiles model.safetensors --over age --centiles all -o no
 misused "... twice" ": --centiles has 5 twice" centiles model.safetensors --over age --centiles 5,5 -o no
 misused "one point" " centiles: --grid is 1; it must be 2 to 10000 (see 'kronorm centiles --help')" centiles model.safetensors --over age --grid 1 -o no
 misused "responses that are not there" ": --targets: no response of the model matches 'xh_*'" \
     centiles model.safetensors --over age --targets 'lh_*,xh_*' -o no
-misused "too long a table" ": 4 responses at 20000 points and 32 centiles are a table of 2560000 rows, expected at most 2000000; select responses with --targets, or use a smaller --grid" \
+misused "too long a table" ": 4 responses at 20000 points and 32 centiles make a table of 2560000 rows, but at most 2000000 are allowed; select responses with --targets, or use a smaller --grid" \
     centiles model.safetensors --over age --grid 10000 --centiles "$(seq -s , 1 3 94)" -o no
-misused "no covariate" " centiles: --over is needed (see 'kronorm centiles --help')" centiles model.safetensors -o no
+misused "no covariate" " centiles: option --over is required (see 'kronorm centiles --help')" centiles model.safetensors -o no
 misused "people without responses" ": --participants needs --responses" centiles model.safetensors --over age --people at.csv -o no
 misused "responses of nobody" ": --responses needs --participants or --covariates" centiles model.safetensors --over age -y aty.csv -o no
 awk -F, 'BEGIN { OFS = "," } { print $0, NR == 1 ? "tesla" : 3 }' people.csv >tesla.csv
 works "fit with a constant" fit -c tesla.csv -y thickness.csv --use age,tesla -o tesla.safetensors
 refused "a constant to go along" "--over: tesla was 3 in the whole training sample, so there is no curve over it" centiles tesla.safetensors --over tesla -o no
-refused "results that are there" "c/summary.json exists already; use --force to replace it" centiles model.safetensors --over age -o c
+refused "results that are there" "c/summary.json already exists; use --force to replace it" centiles model.safetensors --over age -o c
 works "... are replaced by --force" centiles model.safetensors --over age --grid 3 --force -o c
 tr , '\t' <at.csv >c/params.tsv
-refused "an input among the outputs" "c/params.tsv is an input of this run and is not replaced; choose another output" \
+refused "an input among the outputs" "c/params.tsv is an input of this run, so it is not replaced; choose another output" \
     centiles model.safetensors --over age --people c/params.tsv -y aty.csv --force -o c
 
 # ---- sites: 6 of training that lie 0.5 apart and spread differently, 20 participants each, and a seventh with controls
@@ -209,7 +209,7 @@ fi
 check "the noise of sites is their own" awk -v a="$(awk -F '\t' '$1 == "c" { print $5; exit }' site1/params.tsv)" \
     -v b="$(awk -F '\t' '$1 == "c" { print $5; exit }' site6/params.tsv)" 'BEGIN { exit !(b > 1.5 * a) }'
 works "adapt" adapt sites.safetensors -c new.csv -y new.csv -o adapted.safetensors
-misused "a site that the model was not adapted to" ": --at: site is 'S7', expected S1, S2, S3, S4, S5, ... or mean" \
+misused "a site that the model was not adapted to" ": --at: site is 'S7', but must be S1, S2, S3, S4, S5, ... or mean" \
     centiles sites.safetensors --over age --at site=S7 -o no
 works "a site that it was adapted to" centiles adapted.safetensors --over age --at site=S7 --grid 4 -o site7
 check "... is named" test "$(levels site7/params.tsv site)$(summary site7/summary.json 's["curves"]')" = "S7 ['site=S7']"
@@ -227,14 +227,14 @@ works "fit of sites and scanners" fit -c sites.csv -y sites.csv --use age,site,s
 works "... at their mean" centiles both.safetensors --over age --grid 2 -o bothm
 check "... neither has curves of its own" test "$(rows bothm/params.tsv)$(levels bothm/params.tsv scanner)" = "6mean "
 works "... at a site and a scanner" centiles both.safetensors --over age --at site=S1,scanner=x --grid 2 -o boths
-misused "... one of the two" ": --at: site and the other batch effects define a site together; give a combination of the training sample, or set all of them to mean" \
+misused "... one of the two" ": --at: site and the other batch effects together define a site; give a combination that occurs in the training sample, or set all of them to mean" \
     centiles both.safetensors --over age --at site=S1 -o no
 works "adapt to a site with a scanner that training had" adapt both.safetensors -c new.csv -y new.csv -o both7.safetensors
 works "... a site of training" centiles both7.safetensors --over age --at site=S1,scanner=x --grid 2 -o boths7
 check "... is where it was" cmp boths/params.tsv boths7/params.tsv
 works "... the new one" centiles both7.safetensors --over age --at site=S7,scanner=x --grid 2 -o both7
 check "... is another" sh -c "test '$(levels both7/params.tsv site)$(levels both7/params.tsv scanner)' = 'S7 x ' && ! cmp -s boths/params.tsv both7/params.tsv"
-misused "... with a scanner that it does not have" ": --at: site and the other batch effects define a site together; give a combination of the training sample, or set all of them to mean" \
+misused "... with a scanner that it does not have" ": --at: site and the other batch effects together define a site; give a combination that occurs in the training sample, or set all of them to mean" \
     centiles both7.safetensors --over age --at site=S7,scanner=y -o no
 
 # ---- images

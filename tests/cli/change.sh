@@ -36,7 +36,7 @@ works "fit" fit -c train.csv -y train.csv --use age,sex,site -o model.safetensor
 how="--participant participant_id --visit session --reference group=control"
 works "visits of one table" change model.safetensors -c visits.csv -y visits.csv $how -o all
 check "... who has one visit is left out, with a warning" grep -qxF \
-    "kronorm change: warning: participants with only one visit are excluded, 1 of 24" "$logs/err"
+    "kronorm change: warning: 1 of 24 participants are excluded, because they have only one visit" "$logs/err"
 check "... and all is told" grep -qx 'Compared 25 pairs of visits of 23 participants (1 more with one visit): all' "$logs/out"
 check "... with the reference" grep -q '^  Reference  20 participants with 20 pairs of visits, regression to the mean -0' "$logs/out"
 check "... z, a table, the reference and a summary are written" test "$(ls all | tr '\n' ' ')" = \
@@ -118,7 +118,7 @@ works "... as by the other" score model.safetensors -c train.csv -y train.csv -o
 check "... is the same" cmp by_kept/z.csv by_model/z.csv
 works "another threshold than that of the reference" change kept.safetensors -c one.csv -y one.csv --visit session --threshold 1 -o other
 check "... has no p of counts, which is said" sh -c "test '$(cell other/change.tsv p1_ses-1_ses-2 n_low_p)' = n/a && grep -qxF \
-    'kronorm change: warning: kept.safetensors stores counts of its reference beyond 1.96 only, so there are no n_low_p and n_high_p for --threshold 1' '$logs/err'"
+    'kronorm change: warning: kept.safetensors stores the counts of its reference only for |z| > 1.96, so n_low_p and n_high_p are n/a with --threshold 1' '$logs/err'"
 
 # ---- missing values, moves, intervals
 awk -F, 'BEGIN { OFS = "," } $1 == "c01" && $2 == "ses-1" { $7 = "n/a" } $1 ~ /^c/ && $1 >= "c05" { $8 = "" } $1 == "p2" && $2 == "ses-2" { $9 = "n/a" } { print }' visits.csv >gaps.csv
@@ -143,13 +143,13 @@ check "... and what is far from the reference's is warned of" grep -qxF "kronorm
 sed '/^c02/s/,control,/,patient,/; /^c03,ses-2/s/,control,/,patient,/' visits.csv >mixed.csv
 works "who is a control at one visit only" change model.safetensors -c mixed.csv -y mixed.csv $how -o mixed
 check "... is none, with a warning" sh -c "test '$(cell mixed/change.tsv c03_ses-1_ses-2 reference)' = 0 && grep -qxF \
-    'kronorm change: warning: --reference group=control holds for only some visits of 1 participant; excluded from the reference: c03' '$logs/err'"
+    'kronorm change: warning: --reference group=control applies to only some visits of 1 participant, excluded from the reference: c03' '$logs/err'"
 sed 's/ses-1/m6/; s/ses-2/m12/; s/ses-3/m18/' visits.csv >named.csv
 works "visits by names with numbers" change model.safetensors -c named.csv -y named.csv $how -o named
 check "... are in their order" test "$(awk -F '\t' '$1 == "p1" { print $2, $3 }' named/change.tsv)" = "m6 m12"
 awk -F, 'BEGIN { OFS = "," } { sub(/ses-1/, "pre"); sub(/ses-2/, "post"); sub(/ses-3/, "later"); print $0, NR == 1 ? "year" : 2020 }' visits.csv >words.csv
 works "visits by names without numbers, in one year" change model.safetensors -c words.csv -y words.csv $how --interval year -o words
-check "... may be read backwards, which is warned of" grep -qxF "kronorm change: warning: neither number nor time tells which visit of 24 pairs is the first, so 'post' is taken to be before 'pre' alphabetically; use numbers or dates in --visit" "$logs/err"
+check "... may be read backwards, which is warned of" grep -qxF "kronorm change: warning: neither a number nor a time shows which visit of 24 pairs is the first, so 'post' is taken to precede 'pre' in alphabetical order; use numbers or dates in --visit" "$logs/err"
 awk -F, 'BEGIN { OFS = "," } NR > 1 && $1 <= "c06" && $2 == "ses-2" { x = $0; sub(/ses-2/, "ses-3"); $4 += 1.5; $7 += 0.01 * NR; print x } { print }' visits.csv >longer.csv
 works "controls with three visits" change model.safetensors -c longer.csv -y longer.csv $how -o longer
 check "... are one person each" test "$(json longer/reference.json 's["participants"], s["pairs"]')" = "(20, 26)"
@@ -187,40 +187,40 @@ check "... as z" test "$(cat both/change_z.csv)" = "$(sed -n '/^p[ae1]/p' adapte
 # ---- what is refused
 kronorm_change() { promise=$1 sentence=$2 file=$3; shift 3; refused "$promise" "$sentence" change model.safetensors -c "$file" -y "$file" "$@" -o no; }
 awk -F, 'NR == 1 || $3 == "patient" || substr($1, 2) + 0 <= 4' visits.csv >four.csv
-kronorm_change "four controls" "four.csv: 4 participants with --reference group=control have two visits, expected at least 5" four.csv $how
-kronorm_change "nobody who is a control" "visits.csv: no participant has group 'healthy', which --reference names" visits.csv \
+kronorm_change "four controls" "four.csv: 4 participants with --reference group=control have two visits, but at least 5 are needed" four.csv $how
+kronorm_change "nobody who is a control" "visits.csv: no participant has group 'healthy' (named in --reference)" visits.csv \
     --visit session --reference group=healthy
 kronorm_change "a column that is not there" "visits.csv has no column 'dx' for --reference" visits.csv --visit session --reference dx=1
-kronorm_change "visits of no column" "visits.csv: no column 'wave', which --visit names; its columns are participant_id, session, group, age, sex, ..." visits.csv \
+kronorm_change "visits of no column" "visits.csv has no column 'wave' (named in --visit); its columns are participant_id, session, group, age, sex, ..." visits.csv \
     --visit wave --reference group=control
-kronorm_change "people of no column" "visits.csv: no column 'who', which --participant names; its columns are participant_id, session, group, age, sex, ..." visits.csv \
+kronorm_change "people of no column" "visits.csv has no column 'who' (named in --participant); its columns are participant_id, session, group, age, sex, ..." visits.csv \
     --participant who --visit session --reference group=control
-kronorm_change "an interval of no column" "visits.csv: no column 'years', which --interval names; its columns are participant_id, session, group, age, sex, ..." visits.csv $how --interval years
-kronorm_change "an interval that is no number" "visits.csv line 2: sex is '$(sed -n 2p visits.csv | cut -d, -f 5)', expected a number" visits.csv $how --interval sex
+kronorm_change "an interval of no column" "visits.csv has no column 'years' (named in --interval); its columns are participant_id, session, group, age, sex, ..." visits.csv $how --interval years
+kronorm_change "an interval that is no number" "visits.csv line 2: sex is '$(sed -n 2p visits.csv | cut -d, -f 5)', but must be a number" visits.csv $how --interval sex
 sed 's/^p1,ses-2/p1,ses-1/' visits.csv >twice.csv
-kronorm_change "a visit that is there twice" "twice.csv: visit 'ses-1' of p1 is on lines 42 and 43, expected only one" twice.csv $how
+kronorm_change "a visit that is there twice" "twice.csv: visit 'ses-1' of p1 is on lines 42 and 43, but must occur only once" twice.csv $how
 sed 's/^\(p1,ses-2,patient\),[^,]*/\1,20/' visits.csv >young.csv
-kronorm_change "visits that are not in order" "young.csv line 43: age of p1 is 20 at visit 'ses-2' and was $(sed -n 42p visits.csv | cut -d, -f 4) at visit 'ses-1'; visit names must sort in time order" young.csv $how
+kronorm_change "visits that are not in order" "young.csv line 43: age of p1 is 20 at visit 'ses-2', but was $(sed -n 42p visits.csv | cut -d, -f 4) at visit 'ses-1'; the names of visits must sort in order of time" young.csv $how
 sed -n '1p;/ses-1/p' visits.csv >single.csv
-kronorm_change "one visit of everybody" "single.csv: no participant has two visits in --visit session" single.csv $how
+kronorm_change "one visit of everybody" "single.csv: no participant has two visits; check --visit session" single.csv $how
 sed 's/^p1,ses-2/p1,/' visits.csv >unnamed.csv
-kronorm_change "a row without a visit" "unnamed.csv line 43: session is '', expected a session for --visit" unnamed.csv $how
-refused "responses that do not tell visits apart" "plain.csv: 23 IDs occur more than once, first on lines 2 and 3: c01, c02, c03, c04, c05, ...; name the column of visits in --visit, or use image paths with ses-" \
+kronorm_change "a row without a visit" "unnamed.csv line 43: session is '', but --visit requires a visit in every row" unnamed.csv $how
+refused "responses that do not tell visits apart" "plain.csv: 23 IDs occur more than once, first on lines 2 and 3: c01, c02, c03, c04, c05, ...; name the column of visits in --visit, or use image paths that contain ses-" \
     change model.safetensors -c people.csv -y plain.csv $how -o no
 misused "no reference" ": --reference is needed, because model.safetensors has no change reference" \
     change model.safetensors -c visits.csv -y visits.csv --visit session -o no
 misused "a reference to keep that is not given" ": --save requires --reference, whose change statistics it stores in the model" \
     change kept.safetensors -c visits.csv -y visits.csv --visit session --save again.safetensors -o no
-misused "no visits" " change: --visit is needed (see 'kronorm change --help')" change model.safetensors -c visits.csv -y visits.csv -o no
-misused "a reference that is no condition" ": --reference is 'control', expected COLUMN=VALUE" \
+misused "no visits" " change: option --visit is required (see 'kronorm change --help')" change model.safetensors -c visits.csv -y visits.csv -o no
+misused "a reference that is no condition" ": --reference is 'control', but must be COLUMN=VALUE" \
     change model.safetensors -c visits.csv -y visits.csv --visit session --reference control -o no
-refused "results that are there" "all/change_z.csv exists already; use --force to replace it" \
+refused "results that are there" "all/change_z.csv already exists; use --force to replace it" \
     change model.safetensors -c visits.csv -y visits.csv $how -o all
 works "... are replaced by --force" change model.safetensors -c visits.csv -y visits.csv $how --threshold 1 --force -o all
 check "... by the new ones" cmp all/change.tsv low/change.tsv
-refused "a model that is there" "kept.safetensors exists already; use --force to replace it" \
+refused "a model that is there" "kept.safetensors already exists; use --force to replace it" \
     change model.safetensors -c visits.csv -y visits.csv $how --save kept.safetensors -o no
-refused "the model itself" "model.safetensors is an input of this run and is not replaced; choose another output" \
+refused "the model itself" "model.safetensors is an input of this run, so it is not replaced; choose another output" \
     change model.safetensors -c visits.csv -y visits.csv $how --save model.safetensors --force -o no
 
 # ---- images: the maps of the study as visits, without ids that say which map follows which

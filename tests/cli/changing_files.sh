@@ -38,7 +38,7 @@ with open("big.npy", "wb") as f:
         f.write(struct.pack("<%df" % columns, *(random.gauss(0, 1) for _ in range(columns))))
 PYTHON
 if strace -f -qq -o /dev/null -e trace=pread64 -e inject=pread64:delay_enter=1000 "$KRONORM" --version >"$logs/out" 2>&1; then
-    slowed "short.safetensors became shorter while it was read" "a model that is cut while it is read" \
+    slowed "short.safetensors became shorter while it was read; run again when it is complete" "a model that is cut while it is read" \
         short.safetensors "truncate -s 5000 short.safetensors" \
         score short.safetensors -c people.csv -y thickness.csv -o out -q
     slowed "big.npy changed while it was read; run again when it is complete" \
@@ -66,10 +66,10 @@ head -c 300000000 /dev/zero >>endless.nii
 gzip -1 -c endless.nii >endless.nii.gz
 size=$(awk -v b="$(stat -c %s mask.nii)" 'BEGIN { printf "%.1f kB", b / 1000 }')
 refused "an image that goes on" \
-    "endless.nii: the header promises $size, but the data go on after that; the header or the file is wrong" \
+    "endless.nii: the header declares $size, but the file contains more data; the header or the file is wrong" \
     fit -c $people -y $list -m endless.nii -o out
 refused "a compressed one" \
-    "endless.nii.gz: the header promises $size, but the data go on after that; the header or the file is wrong" \
+    "endless.nii.gz: the header declares $size, but the file contains more data; the header or the file is wrong" \
     fit -c $people -y $list -m endless.nii.gz -o out
 rm endless.nii endless.nii.gz
 done_testing

@@ -68,7 +68,7 @@ check "... describes its tables" described "participants.tsv train_participants.
 
 # ---- sidecars are outputs
 mkdir taken && echo mine >taken/abnormality.json
-refused "a sidecar that is there is kept" "taken/abnormality.json exists already; use --force to replace it" \
+refused "a sidecar that is there is kept" "taken/abnormality.json already exists; use --force to replace it" \
     score m.safetensors -c s/test_participants.tsv -y s/test_regions.csv -o taken
 works "... or replaced" score m.safetensors -c s/test_participants.tsv -y s/test_regions.csv -o taken --force
 check "... by its columns" described "abnormality.tsv" taken

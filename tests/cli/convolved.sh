@@ -45,24 +45,24 @@ check "... says so" shows on.safetensors "widths of each response, noise of each
 
 # ---- refusals
 fails "no number to smooth over" 1 \
-    "kronorm: convolved: no numeric covariate varies, but one is needed to smooth over" \
+    "kronorm: --method convolved smooths over a numeric covariate, but none of them varies" \
     $F --use sex,site --method convolved -P 2 -o x.safetensors
 fails "a category to smooth over" 2 \
-    "kronorm: convolved: --smooth sex is a category, expected a continuous covariate such as age" \
+    "kronorm: --method convolved smooths over continuous covariates such as age, but --smooth sex is a category" \
     $F --use age,sex --method convolved -P 2 --smooth sex -o x.safetensors
 fails "nobody to smooth over" 2 \
     "kronorm: --smooth height: no covariate 'height'; choose from age, sex" \
     $F --use age,sex --method convolved -P 2 --smooth height -o x.safetensors
 fails "five continuous covariates" 1 \
-    "kronorm: convolved: there are 5 continuous covariates, but at most 4 can be used; name those to smooth over in --smooth" \
+    "kronorm: --method convolved: there are 5 continuous covariates, but at most 4 can be smoothed over; name them in --smooth" \
     $F --use age,a1,a2,a3,a4 --method convolved -P 2 -o x.safetensors
 works "... four of which are named" $F --use age,a1,a2,a3,a4 --method convolved -P 2 --smooth age,a1,a2,a3 --folds 0 \
     -o x.safetensors
 fails "too many inducing values" 2 \
-    "kronorm: convolved: --latent times --inducing-points is 501 (3 times 167), expected at most 500" \
+    "kronorm: --method convolved: --latent times --inducing-points is 501 (3 times 167), but at most 500 is allowed" \
     $F --use age --method convolved -P 2 --latent 3 --inducing-points 167 -o y.safetensors
 fails "too much for one Gaussian" 2 \
-    "kronorm: convolved: --inducing none is one Gaussian distribution of 60 participants times 51 tasks, which takes 0.1 GB and about 3 s per evaluation; at most 3000 values are allowed" \
+    "kronorm: --method convolved: --inducing none uses one Gaussian distribution of 60 participants times 51 tasks (0.1 GB and about 3 s per evaluation), but at most 3000 values are allowed" \
     fit -c people.csv -y wide.csv --use age --method convolved --on responses --inducing none -o y.safetensors
 fails "another sample kernel" 2 \
     "kronorm fit: --method convolved has its own smoothing widths and noise per task, so --sample-kernel does not apply (see 'kronorm fit --help')" \

@@ -116,7 +116,7 @@ check "... which is printed" grep -qE '^  AUC, group=patient against others: dev
 check "... and are found" /usr/bin/python3 -c 'import json; s = json.load(open("sick/summary.json")); assert s["AUC"]["extreme_z"]["auc"] == 1.0, s["AUC"]'
 works "a label of any name, and covariates by default" cv -c outcome.csv -y sick.csv --folds 4 -P 2 --cases outcome=patient -o outcome
 check "... is no covariate" test "$(head -1 outcome/scored_participants.tsv | grep -c outcome) $(column outcome/abnormality.tsv unseen_level | sort -u)" = "0 0"
-misused "... also where it is asked for" ": outcome.csv: --use outcome is the column of --cases and cannot be a covariate" \
+misused "... also where it is asked for" ": outcome.csv: outcome cannot be a covariate, because it is the column of --cases; omit it from --use" \
     cv -c outcome.csv -y sick.csv --use age,outcome --cases outcome=patient -o no
 check "... metrics are of the others" test "$(cut -f 2 label/metrics_by_site.tsv | awk '{ n += $1 } END { print n }')" -eq 42
 
@@ -161,18 +161,18 @@ works "few controls" cv -c people.csv -y brains.csv $model --leave-out site --co
 check "... are said once" grep -qxF "kronorm cv: warning: in 3 of 3 folds, such as: A has 3 controls; with fewer than 5, the site effect is uncertain and z-scores are less sensitive" "$logs/err"
 check "... and not of every site" test "$(grep -c 'fewer than 5' "$logs/err")" -eq 1
 works "two batches" cv -c scanners.csv -y brains.csv --use age,site,scanner --batch site,scanner --leave-out site --controls 3 -P 2 -o scanners
-check "... of whose combinations one has no control" grep -qxF "kronorm cv: warning: scanners/adapted: participants whose combination of batch levels has no controls are scored without adaptation, 2 of 39 (see site_adapted)" "$logs/err"
+check "... of whose combinations one has no control" grep -qxF "kronorm cv: warning: scanners/adapted: 2 of 39 participants have a combination of batch levels without controls and are scored without adaptation (see column site_adapted)" "$logs/err"
 works "too few for controls" cv -c people.csv -y brains.csv $model --leave-out site --controls 16 -P 2 -o few
-check "... is said once" grep -qxF "kronorm cv: warning: levels of site with too few participants for 16 controls and one to score are scored without adaptation, 3 of 3: A, B, C" "$logs/err"
+check "... is said once" grep -qxF "kronorm cv: warning: 3 of 3 levels of site have too few participants for 16 controls and one to score, and are scored without adaptation: A, B, C" "$logs/err"
 check "... and nothing is adapted" test "$(ls few | grep -c adapted)" -eq 0
 cp -r leave stale
 works "the same where an earlier run adapted" cv -c people.csv -y brains.csv --use age,sex --folds 3 -P 2 --force -o stale
 check "... leaves nothing of that" test "$(ls stale | tr '\n' ' ')" = "abnormality.json abnormality.tsv folds.json folds.tsv metrics.json metrics.tsv scored_participants.json scored_participants.tsv summary.json z.csv z.json "
 works "a column that is no covariate" cv -c people.csv -y brains.csv --use age,sex --leave-out site -P 2 -o apart
-check "... leaves nothing to adapt" grep -qxF "kronorm cv: warning: --leave-out site is not a batch effect of the model, so --controls are not used" "$logs/err"
+check "... leaves nothing to adapt" grep -qxF "kronorm cv: warning: the column of --leave-out site is not a batch effect of the model, so --controls is ignored" "$logs/err"
 awk -F , 'BEGIN { OFS = "," } $1 == "s10" { $4 = "D" } { print }' people.csv >alone.csv
 works "a level of one person" cv -c alone.csv -y brains.csv $model --folds 4 -P 2 -o alone
-check "... is said once" grep -qxF "kronorm cv: warning: participants with a level that occurs in no other fold are scored with the prior over levels, 1 of 48 (see unseen_level and site_adapted)" "$logs/err"
+check "... is said once" grep -qxF "kronorm cv: warning: 1 of 48 participants have a level that occurs in no other fold and are scored with the prior over levels (see columns unseen_level and site_adapted)" "$logs/err"
 
 # 1, 2 and a single 3: a category of all participants, also where training has two numbers
 awk -F , 'BEGIN { OFS = "," } NR > 1 { $4 = $1 == "s10" ? 3 : 1 + NR % 2 } { print }' people.csv >codes.csv
@@ -212,10 +212,10 @@ works "... families whole" cv -c people.csv --split test=.25 --group family -o l
 check "... are in one list" whole listed family people.csv
 
 # ---- what is refused
-refused "more folds than people" "--folds 49: there are only 48 participants; use at most as many folds" cv -c people.csv -y brains.csv $model --folds 49 -o no
-refused "... than families" "--folds 25: there are only 24 groups that must stay whole; use at most as many folds" \
+refused "more folds than people" "--folds 49 is too large for 48 participants; use at most as many folds as there are of these" cv -c people.csv -y brains.csv $model --folds 49 -o no
+refused "... than families" "--folds 25 is too large for 24 groups that must stay whole; use at most as many folds as there are of these" \
     cv -c people.csv -y brains.csv $model --group family --folds 25 -o no
-refused "a column that is not there" "people.csv: no column 'scanner', which --leave-out names; its columns are participant_id, age, sex, site, family, ..." \
+refused "a column that is not there" "people.csv has no column 'scanner' (named in --leave-out); its columns are participant_id, age, sex, site, family, ..." \
     cv -c people.csv -y brains.csv $model --leave-out scanner -o no
 refused "two levels" "people.csv: sex has 2 levels in 48 participants; --leave-out needs at least 3 levels" \
     cv -c people.csv -y brains.csv $model --leave-out sex -o no
@@ -223,25 +223,25 @@ refused "a level for everybody" "people.csv: age has 48 levels in 48 participant
     cv -c people.csv -y brains.csv $model --leave-out age -o no
 misused "two ways at once" ": --leave-out and --folds cannot be combined; choose one" cv -c people.csv -y brains.csv $model --leave-out site --folds 3 -o no
 misused "controls of nothing" ": --controls needs --leave-out" cv -c people.csv -y brains.csv $model --controls 3 -o no
-misused "a share that is none" ": --split test=2: expected test=PROPORTION between 0 and 1, and optionally stratify=COLUMN, such as test=0.2,stratify=site" \
+misused "a share that is none" ": --split test=2 is invalid; give test=PROPORTION between 0 and 1, and optionally stratify=COLUMN, such as test=0.2,stratify=site" \
     cv -c people.csv --split test=2 -o no
-refused "too many levels to stratify by" "people.csv: age has 48 levels in 48 participants, too many to stratify by; expected at most one per 5 participants" \
+refused "too many levels to stratify by" "people.csv: age has 48 levels in 48 participants, too many to stratify by; at most one per 5 participants is allowed" \
     cv -c people.csv --split test=.2,stratify=age -o no
-refused "a list of nobody" "--split test=.001 leaves none of 48 participants to test" cv -c people.csv --split test=.001 -o no
+refused "a list of nobody" "--split test=.001 leaves none of the the 48 participants to test; choose another proportion; choose another proportion" cv -c people.csv --split test=.001 -o no
 misused "one fold" " cv: --folds is 1; it must be 2 or more (see 'kronorm cv --help')" cv -c people.csv -y brains.csv $model --folds 1 -o no
 awk -F , 'BEGIN { OFS = "," } NR > 1 { $4 = $1 == "s10" ? "B" : "A" } { print }' people.csv >lonely.csv
 refused "a second site of one person" "lonely.csv: fold $(awk -F '\t' '$1 == "s10" { print $2 }' cv/folds.tsv) of 4 contains 1 participant from a site that occurs in no other fold (s10), and all others are from A, so between-site variance cannot be estimated; exclude them with --where, omit the site from --use, or try another --seed" \
     cv -c lonely.csv -y brains.csv $model --folds 4 -o no
 refused "a level that a plain sum cannot read" "people.csv: no participant outside fold 1 of 3 has site 'A', and only additive models accept a new level; omit the column from --use" \
     cv -c people.csv -y brains.csv $model --leave-out site --sample-kernel linear+se -o no
-refused "a label that nobody has" "people.csv: no participant has group 'ill', which --cases names" cv -c people.csv -y brains.csv $model --cases group=ill -o no
-refused "... or is misspelt" "people.csv: no participant has group 'patint', which --cases names; did you mean patient?" \
+refused "a label that nobody has" "people.csv: no participant has group 'ill' (named in --cases)" cv -c people.csv -y brains.csv $model --cases group=ill -o no
+refused "... or is misspelt" "people.csv: no participant has group 'patint' (named in --cases); did you mean patient?" \
     cv -c people.csv -y brains.csv $model --cases group=patint -o no
-refused "results that are there" "cv/folds.tsv exists already; use --force to replace it" cv -c people.csv -y brains.csv $model -o cv
+refused "results that are there" "cv/folds.tsv already exists; use --force to replace it" cv -c people.csv -y brains.csv $model -o cv
 misused "no responses" ": these participants have no responses" cv -c people.csv -o no
 head -n 5 people.csv >five_x.csv
 awk -F , 'NR == FNR { want[$1] = 1; next } $1 in want' five_x.csv brains.csv >five_y.csv
-refused "folds of almost everybody" "fold 1 of 2: five_x.csv: 2 participants with responses, expected at least 3" \
+refused "folds of almost everybody" "fold 1 of 2: five_x.csv: 2 participants with responses, but at least 3 are needed" \
     cv -c five_x.csv -y five_y.csv --use age --folds 2 -o no
 kronorm cv -c people.csv -y brains.csv $model --memory 1M -o no
 check "too little memory is said, and leaves nothing" sh -c "test $code -eq 1 && grep -q '^kronorm: this fit needs ' '$logs/err' && test ! -e no"

@@ -55,7 +55,7 @@ refused "several images of a participant" "bids/derivatives/pipeline: 3 files fi
 refused "... that differ in another entity" "bids/derivatives/pipeline: 2 files fit for sub-0001, which differ in label (GM, WM); choose one by --entities label=VALUE" --bids $deriv --suffix probseg --space MNI
 refused "a suffix that no image has" "bids/derivatives/pipeline: none of 100 images has the entities asked for; the suffixes are " --bids $deriv --suffix curv
 refused "a folder without --suffix" "--responses: bids/derivatives/pipeline is a folder; say which images to read by --suffix (" --bids $deriv
-refused "entities that are no list" "--entities is 'GM', expected KEY=VALUE,KEY=VALUE, such as den=32k,label=GM" --bids $deriv --suffix probseg --entities GM
+refused "entities that are no list" "--entities is 'GM', but must be KEY=VALUE,KEY=VALUE, such as den=32k,label=GM" --bids $deriv --suffix probseg --entities GM
 refused "--space without --suffix" "--space is for images of a BIDS derivatives folder, which --suffix names" $data study/images.txt --space MNI
 refused "--suffix for a list" "--suffix is for a BIDS derivatives folder, but study/images.txt is no folder" $data study/images.txt --suffix probseg
 mkdir nothing

@@ -106,7 +106,7 @@ works "visits of people" fit -c visits.csv -y visits.csv --use age,sex --targets
 works "... export" export visits.safetensors -o visits_shared.safetensors $exact
 check "... without who they are" sh -c "! grep -q s07 visits_shared.safetensors"
 works "... scores as of new groups" score visits_shared.safetensors -c visits.csv -y visits.csv -o visits_scored
-misused "... and knows none" ": --known-groups: visits_shared.safetensors is de-identified and has no training groups" \
+misused "... and knows none" ": --known-groups cannot be used, because visits_shared.safetensors is de-identified and has no training groups" \
     score visits_shared.safetensors -c visits.csv -y visits.csv --known-groups -o known
 
 # ---- sites: what was given away can be adapted, and what was adapted given away
@@ -221,7 +221,7 @@ head -n 4 values.csv >few_values.csv
 works "three people" fit -c few_people.csv -y few_values.csv --use age -o few.safetensors
 works "... export" export few.safetensors -o few_shared.safetensors $exact
 check "... with a warning" grep -qxF \
-    "kronorm export: warning: only 3 training participants; the exported statistics could reveal individual values" "$logs/err"
+    "kronorm export: warning: the model has only 3 training participants; the exported statistics could reveal individual values" "$logs/err"
 works "... and score" score few_shared.safetensors -c new_people.csv -y new_values.csv -o few_scored
 
 # ---- rows, ids and groups were chosen by options that it does not have
@@ -247,15 +247,15 @@ done
 works "a course of a fiftieth of the range" fit -c people.csv -y values.csv --use age --sample-kernel linear+se --length 0.03 --rho 0.9 \
     --max-evals 0 --components 1 -o short.safetensors
 kronorm export short.safetensors -o coarse.safetensors --points 2
-check "too few points are refused, with the error" grep -q "^kronorm: the export is too inaccurate: means or standard deviations differ by up to 0.* standard deviations from the model's, expected at most 0.01; try --points 16\$" "$logs/err"
+check "too few points are refused, with the error" grep -q "^kronorm: the export is too inaccurate: means or standard deviations differ by up to 0.* standard deviations from those of the model, but at most 0.01 is allowed; try --points 16\$" "$logs/err"
 check "... and leave nothing" test ! -e coarse.safetensors
-refused "a file that is there" "shared.safetensors exists already; use --force to replace it" export model.safetensors -o shared.safetensors
-refused "the model itself" "model.safetensors is an input of this run and is not replaced; choose another output" export model.safetensors -o model.safetensors --force
+refused "a file that is there" "shared.safetensors already exists; use --force to replace it" export model.safetensors -o shared.safetensors
+refused "the model itself" "model.safetensors is an input of this run, so it is not replaced; choose another output" export model.safetensors -o model.safetensors --force
 misused "what was exported" ": the model is already de-identified; it contains no training participants" export shared.safetensors -o twice.safetensors
 works "iso noise" fit -c people.csv -y values.csv --use age --noise iso --folds 0 -o iso.safetensors
-misused "... is none to export" ": a model with iso noise cannot be exported, expected structured noise" export iso.safetensors -o iso_shared.safetensors
+misused "... is none to export" ": a model with iso noise cannot be exported; fit it with --noise structured" export iso.safetensors -o iso_shared.safetensors
 works "the full Kronecker product" fit -c people.csv -y values.csv --use age --method kronprod --folds 0 -o kron.safetensors
-misused "... neither" ": MT-Kronprod models cannot be exported" export kron.safetensors -o kron_shared.safetensors
+misused "... neither" ": MT-Kronprod models cannot be exported; use the default method" export kron.safetensors -o kron_shared.safetensors
 misused "one value of a number" " export: --points is 1; it must be 2 to 200 (see 'kronorm export --help')" export model.safetensors -o one.safetensors --points 1
 # ---- maps of unusual participants
 works "export with its defaults" export model.safetensors -o blurred.safetensors -v

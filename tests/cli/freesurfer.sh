@@ -120,7 +120,7 @@ refused "an ID twice" "lh_twice.txt: the ID sub-01 occurs more than once; severa
 cut -d , -f 2-4 cortex.csv >anonymous.csv
 refused "a table without IDs" "anonymous.csv has no ID column, which joining several tables needs; name it in --id" $data anonymous.csv,rh.txt
 sed 's/^\(sub-03\t\)[0-9.]*/\1x/' rh.txt >rh_text.txt
-refused "text where a number is expected, with the line of its file" "rh_text.txt line 39: rh_bankssts_thickness is 'x', expected a number" $data lh.txt,rh_text.txt
+refused "text where a number is expected, with the line of its file" "rh_text.txt line 39: rh_bankssts_thickness is 'x', but must be a number" $data lh.txt,rh_text.txt
 # ---- a SUBJECTS_DIR as recon-all leaves it; FreeSurfer 5 has no whole-brain measures in lh.aparc.stats
 mkdir -p study/derivatives && cp people.tsv study/participants.tsv
 awk -F, 'NR > 1 {
@@ -196,7 +196,7 @@ refused "several participants.tsv beside" "is needed, because several folders ha
 rm apart/a/beside/*/participants.tsv
 refused "no participants.tsv" "--covariates is needed: there is no participants.tsv in apart/a/beside/fs, in the folders above it or beside it" -y apart/a/beside/fs --measure thickness
 sed 's/^cuneus .*/cuneus 2000 1400 2900 x 0.6 0.1 0.1 22 1/' $fs/sub-05/stats/lh.aparc.stats >apart/a/beside/fs/sub-05/stats/lh.aparc.stats
-refused "text in a .stats file" "apart/a/beside/fs/sub-05/stats/lh.aparc.stats line 8: ThickAvg of cuneus is 'x', expected a number" $data apart/a/beside/fs --measure thickness
+refused "text in a .stats file" "apart/a/beside/fs/sub-05/stats/lh.aparc.stats line 8: ThickAvg of cuneus is 'x', but must be a number" $data apart/a/beside/fs --measure thickness
 echo nothing >apart/a/beside/fs/sub-05/stats/lh.aparc.stats
 refused "another text" "a row before '# ColHeaders', expected a .stats file of recon-all" $data apart/a/beside/fs --measure thickness
 mv apart/a/beside/fs/sub-05 apart/a/beside/fs/sub-05.long.sub-05

@@ -27,7 +27,7 @@ check "... is said" said "visits.csv: 60 rows form 15 groups that share noise, o
 check "... in info too" shows family.safetensors "^  groups: 15 groups of repeated measures in 60 rows, by family; "
 train "no groups" none.safetensors --use age,sex --group none
 check "... with a warning where ids repeat" \
-    said "kronorm fit: warning: visits.csv: IDs repeat, but the rows of one participant count as different participants"
+    said "kronorm fit: warning: visits.csv: some IDs occur in several rows, which this model treats as different participants"
 check "... and none in info" lacks none.safetensors "groups:"
 check "the signal is in info, term by term" \
     shows none.safetensors "^  signal: linear .*%, quadratic .*%, smooth .*% (length-scale .* in age), sex .*%$"

@@ -110,29 +110,29 @@ check "info --build names BLAS, core and threads" \
 misused "an unknown command" ": unknown command 'fitt'; did you mean fit? (see 'kronorm --help')" fitt
 misused "an unknown option" " fit: unknown option --covariate; did you mean --covariates? (see 'kronorm fit --help')" fit --covariate
 misused "an option that no other is like" " fit: unknown option --xyzzy (see 'kronorm fit --help')" fit --xyzzy
-misused "no covariates" " fit: -c, --covariates is needed (see 'kronorm fit --help')" fit
-misused "no responses" " fit: -y, --responses is needed (see 'kronorm fit --help')" fit -c a.csv
-misused "no output" " fit: -o, --output is needed (see 'kronorm fit --help')" fit -c a.csv -y b.csv
-misused "no model" " score: a model file is needed (see 'kronorm score --help')" score -c a.csv -o d
+misused "no covariates" " fit: option -c (--covariates) is required (see 'kronorm fit --help')" fit
+misused "no responses" " fit: option -y (--responses) is required (see 'kronorm fit --help')" fit -c a.csv
+misused "no output" " fit: option -o (--output) is required (see 'kronorm fit --help')" fit -c a.csv -y b.csv
+misused "no model" " score: the name of a model file is missing (see 'kronorm score --help')" score -c a.csv -o d
 misused "a stray word" " fit: 'b.csv' belongs to no option (see 'kronorm fit --help')" fit -c a.csv b.csv
 misused "a word that is no choice" \
-    " fit: --noise is 'white', expected structured|iso|whitened|auto; did you mean whitened? (see 'kronorm fit --help')" fit --noise white
+    " fit: --noise is 'white', but must be structured|iso|whitened|auto; did you mean whitened? (see 'kronorm fit --help')" fit --noise white
 misused "a number that is none" \
-    " fit: --folds is 'ten', expected a whole number (see 'kronorm fit --help')" fit --folds ten
+    " fit: --folds is 'ten', but must be a whole number (see 'kronorm fit --help')" fit --folds ten
 misused "a map that is none" \
-    " score: --write is 'z,w', expected some of z,yhat,ys2_model,fdr,ys2,metrics (see 'kronorm score --help')" \
+    " score: --write is 'z,w', but must be some of z,yhat,ys2_model,fdr,ys2,metrics (see 'kronorm score --help')" \
     score m -c a.csv -y b.csv -o d --write z,w
 misused "metrics without responses" ": metrics need responses; use 'kronorm score'" predict m -c a.csv -o d --write metrics
 misused "z without responses" ": z maps need responses; use 'kronorm score'" predict m -c a.csv -o d --write z
 F="fit -c a.csv -y b.csv -o m"
 misused "components that are no number" \
-    " fit: --components is 'many', expected a number from 1 or auto (see 'kronorm fit --help')" \
+    " fit: --components is 'many', but must be a number from 1 or auto (see 'kronorm fit --help')" \
     $F -P many
 misused "a kernel that is none" \
-    " fit: --sample-kernel is 'rbf', expected additive, or a sum of linear, se and iso, such as linear+se (see 'kronorm fit --help')" \
+    " fit: --sample-kernel is 'rbf', but must be additive, or a sum of linear, se and iso, such as linear+se (see 'kronorm fit --help')" \
     $F --sample-kernel rbf
 misused "a preset that is none" \
-    " fit: --preset is 'best', expected paper (see 'kronorm fit --help')" $F --preset best
+    " fit: --preset is 'best', but must be paper (see 'kronorm fit --help')" $F --preset best
 misused "components for stgpr" \
     " fit: --method stgpr fits each response separately, so --components does not apply (see 'kronorm fit --help')" \
     $F --method stgpr -P 3
@@ -144,8 +144,8 @@ misused "the paper's likelihood with structured noise" " fit: --likelihood paper
 misused "one fold" " fit: --folds is 1; it must be 0 or at least 2 (see 'kronorm fit --help')" $F --folds 1
 misused "a share above 1" " fit: --top is 2; it must be above 0 and up to 1 (see 'kronorm fit --help')" $F --top 2
 misused "patients of an experiment" \
-    " simulate: --participants and --patients are for --kind cohort (see 'kronorm simulate --help')" \
+    " simulate: --participants and --patients apply only to --kind cohort (see 'kronorm simulate --help')" \
     simulate --kind miyawaki --patients 3 -o d
 misused "no model for info" \
-    " info: one model file is needed, or --build (see 'kronorm info --help')" info
+    " info: give one model file, or --build (see 'kronorm info --help')" info
 done_testing

@@ -49,7 +49,7 @@ z reversed
 check "... gives the same z" near list.z/z.csv reversed.z/z.csv
 mv plain/s0.nii plain/t0.nii
 fails "an image that is named after nobody is no reason to go by position" 1 \
-    "kronorm: people.tsv: 1 ID is not in plain/*.nii: s0, and 1 the other way round; use --match common to keep the IDs in both" \
+    "kronorm: people.tsv: 1 ID is not in plain/*.nii: s0, and 1 the other way round; use --match common to use only the IDs that are in both" \
     $F -y 'plain/*.nii' -o none.safetensors
 works "names that say nothing go by position" $F -y 'other/*.nii' -o other.safetensors
 check "... with a warning" grep -q 'have no IDs to match by, so rows are matched by position' "$logs/err"

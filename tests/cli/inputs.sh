@@ -121,7 +121,7 @@ check "... of categories" grep -q '^  covariates: .*, scanner_id (batch effect: 
 fits "names of diagnoses and visits alone" usual -c all.csv -y thickness.csv
 check "... are no warning" said "all.csv: not used as covariates unless --use names them: group"
 awk -F, -v OFS=, 'NR == 1 { print $1, "asd", "kids"; next } { print $1, NR % 2, NR % 7 }' all.csv >strangers.csv
-refused "no usual name at all" "strangers.csv: no column has the name of a usual covariate, such as age, sex or site; name the covariates with --use; the columns are asd, kids" \
+refused "no usual name at all" "strangers.csv: no column has the name of a usual covariate, such as age, sex or site; name the covariates in --use (the columns are asd, kids)" \
     fit -c strangers.csv -y thickness.csv -o strangers.safetensors
 awk -F, -v OFS=, 'NR == 1 { print $0, "place"; next } { print $0, "p" NR % 6 }' people.csv >places.csv
 fits "a category of many levels" places -c places.csv -y thickness.csv --categorical place
@@ -135,7 +135,7 @@ fits "numbers of a scanner" scanner -c wide.csv -y thickness.csv --use age,scann
 check "... are a category, which is said" said \
     "wide.csv: scanner_id has 3 different whole numbers and is treated as a category; --numeric scanner_id treats it as a number"
 check "... and of other few numbers there is a warning" said \
-    "kronorm fit: warning: wide.csv: columns with few different values are treated as numbers: kids; name codes in --categorical, numbers in --numeric"
+    "kronorm fit: warning: wide.csv: these columns with few different values are treated as numbers: kids; name them in --categorical if they are codes, or in --numeric if not"
 fits "... unless they are called numbers" numbers -c wide.csv -y thickness.csv --use age,scanner_id,kids \
     --numeric scanner_id,kids
 check "... and nothing is said of that" silent "whole numbers"
@@ -203,11 +203,11 @@ check "... match those of paths" samples 38
 sed '3s/,[FM],/,f,/' people.csv >letters.csv
 fits "levels that differ in case" letters -c letters.csv -y thickness.csv
 check "... with a warning" said \
-    "kronorm fit: warning: letters.csv: levels of sex that differ only in case count as different levels: F and f"
+    "kronorm fit: warning: letters.csv: some levels of sex differ only in case and are treated as different; correct them if they are the same: F and f"
 sed -e '5s/,[0-9]*,/,-999,/' -e '7s/,[0-9]*,/,4000,/' people.csv >far.csv
 fits "ages that cannot be" far -c far.csv -y thickness.csv
 check "... with their lines" said \
-    "kronorm fit: warning: far.csv: 2 numbers are far from all others and may be a missing value or an error: line 5 age is -999, line 7 age is 4000"
+    "kronorm fit: warning: far.csv: 2 numbers are far from all others; correct errors, and name codes for missing values in --na: line 5 age is -999, line 7 age is 4000"
 works "... in a cross-validation" cv -c far.csv -y thickness.csv --folds 4 -o far_cv
 check "... once, and not once per fold" test "$(grep -c 'far from all others' "$logs/err")" -eq 1
 sed '9s/,[0-9.]*,/,-999,/' thickness.csv >far_y.csv

@@ -35,16 +35,16 @@ works "predicts" predict a.safetensors -c study/test_participants.tsv -o predict
 head -9 study/train_participants.tsv >few_x.tsv
 head -9 study/train_regions.csv >few_y.csv
 misused "as many responses as samples" \
-    ": kronsum fits two full 8 x 8 covariances, and 8 responses of 8 participants are too many; use fewer responses than participants (at most 1500), the default method or --basis" \
+    ": --method --method kronsum fits two full 8 x 8 covariances, and 8 responses of 8 participants are too many; use fewer responses than participants (at most 1500), the default method or --basis" \
     fit -c few_x.tsv -y few_y.csv --use age --method kronsum -o few.safetensors
 misused "and that before it speaks of memory" \
-    ": kronsum fits two full 8 x 8 covariances, and 8 responses of 8 participants are too many; use fewer responses than participants (at most 1500), the default method or --basis" \
+    ": --method --method kronsum fits two full 8 x 8 covariances, and 8 responses of 8 participants are too many; use fewer responses than participants (at most 1500), the default method or --basis" \
     fit -c few_x.tsv -y few_y.csv --use age --method kronsum --memory 1M -o few.safetensors
 misused "components with kronsum" \
     " fit: --method kronsum has full covariances of signal and noise and no basis, so --components does not apply (see 'kronorm fit --help')" \
     fit -c study/train_participants.tsv -y study/train_regions.csv --method kronsum -P 3 -o few.safetensors
 misused "a shrinkage that is none" \
-    " fit: --shrinkage is '-7', expected auto, inf or a number from 0 (see 'kronorm fit --help')" \
+    " fit: --shrinkage is '-7', but must be auto, inf or a number from 0 (see 'kronorm fit --help')" \
     fit -c study/train_participants.tsv -y study/train_regions.csv --method kronsum --shrinkage -7 -o few.safetensors
 
 # ---- rows that share noise
@@ -78,6 +78,6 @@ works "a model that keeps groups whole, and no more" fit -c two.csv -y two.csv $
 check "... says so" said "this model has no noise shared within groups; groups only stay whole in folds"
 check "... again in info" shows whole.safetensors "^  groups: kept together in folds; the model has no noise that their rows share"
 misused "known groups of it" \
-    ": --known-groups: whole.safetensors has no noise shared within groups and does not keep its groups" \
+    ": --known-groups cannot be used, because whole.safetensors has no noise shared within groups" \
     score whole.safetensors -c third.csv -y third.csv --known-groups -o never
 done_testing

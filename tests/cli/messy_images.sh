@@ -104,21 +104,21 @@ with text.nii
 messy "text named .nii" refused "odd.txt line 3: text.nii: 6 bytes are too few for a NIfTI header" -y odd.txt
 head -c 5000 "study/images/$third.nii.gz" >cut.nii.gz
 with cut.nii.gz
-messy "a compressed file cut short" refused "odd.txt line 3: cut.nii.gz: the compressed data end too early; the file was cut short" -y odd.txt
+messy "a compressed file cut short" refused "odd.txt line 3: cut.nii.gz: the compressed data end too early, so the file is incomplete; get it again" -y odd.txt
 head -c 30000 whole.nii >half.nii
 with half.nii
-messy "a file cut short" refused "odd.txt line 3: half.nii: the header promises 38.8 kB, but the file has 30.0 kB" -y odd.txt
+messy "a file cut short" refused "odd.txt line 3: half.nii: the header declares 38.8 kB, but the file has 30.0 kB" -y odd.txt
 cp whole.nii shape.nii
 patch shape.nii 42 '\023\000'
 with shape.nii
-messy "another shape" refused "odd.txt line 3: shape.nii: 19 x 24 x 20 voxels, expected 20 x 24 x 20 as in " -y odd.txt
+messy "another shape" refused "odd.txt line 3: shape.nii: the image has 19 x 24 x 20 voxels instead of the 20 x 24 x 20 of ; resample the images to one space" -y odd.txt
 cp whole.nii moved.nii
 patch moved.nii 292 '\000\000\000\101'
 with moved.nii
-messy "another affine" refused "odd.txt line 3: moved.nii: row 1 column 4 of the affine is 8, expected 76 as in " -y odd.txt
+messy "another affine" refused "odd.txt line 3: moved.nii: row 1, column 4 of the affine is 8, but 76 in ; resample the images to one space" -y odd.txt
 scaled endless.nii '\000\000\200\177'
 with endless.nii
-messy "an infinite slope" refused "odd.txt line 3: endless.nii: scl_slope is inf, expected a finite number" -y odd.txt
+messy "an infinite slope" refused "odd.txt line 3: endless.nii: scl_slope is inf, but must be a finite number" -y odd.txt
 cp whole.nii scan.mnc
 with scan.mnc
 messy "another extension" refused "odd.txt line 3: scan.mnc is not an image" -y odd.txt

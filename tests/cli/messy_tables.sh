@@ -58,9 +58,9 @@ messy "decimal commas with tabs" read "european.tsv: the numbers have decimal co
 tr ',.' ';,' <y.csv >european_y.csv
 messy "decimal commas of responses" read "european_y.csv: the numbers have decimal commas" -c people.csv -y european_y.csv
 change 'NR > 1 { sub(/\./, ",", $2); $2 = "\"" $2 "\"" } 1' >quoted.csv
-messy "quoted decimal commas with commas" refused "a number with a decimal comma; save the table with decimal points" -c quoted.csv -y y.csv
+messy "quoted decimal commas with commas" refused "which has a decimal comma; save the table with decimal points" -c quoted.csv -y y.csv
 awk -F, -v OFS=';' 'NR % 2 == 0 { sub(/\./, ",", $2) } { $1 = $1 } 1' people.csv >mixed.csv
-messy "decimal commas and points" refused "a number with a decimal comma; save the table with decimal points" -c mixed.csv -y y.csv
+messy "decimal commas and points" refused "which has a decimal comma; save the table with decimal points" -c mixed.csv -y y.csv
 { echo "sep=;" && tr ',.' ';,' <people.csv; } >sep.csv
 messy "a first line sep=;" read "sep.csv: the fields are separated by semicolons" -c sep.csv -y y.csv
 { printf '\357\273\277' && sed 's/$/\r/' people.csv; } >windows.csv
@@ -72,11 +72,11 @@ messy "empty columns at the end" read "" -c columns.csv -y y.csv
 sed '2,$s/$/,,/' people.csv >wider.csv
 messy "empty columns that the header lacks" read "" -c wider.csv -y y.csv
 sed '5s/$/,x/' people.csv >ragged.csv
-messy "a field too many" refused "ragged.csv line 5: 5 fields, expected 4 as in the header" -c ragged.csv -y y.csv
+messy "a field too many" refused "ragged.csv line 5 has 5 fields, but the header has 4" -c ragged.csv -y y.csv
 printf 'PK\003\004\024\000\006\000' >book.csv
-messy "a workbook called .csv" refused "book.csv is a workbook of a spreadsheet program, not text; save the sheet as CSV" -c book.csv -y y.csv
+messy "a workbook called .csv" refused "book.csv is a spreadsheet workbook, not a text file; save the sheet as CSV" -c book.csv -y y.csv
 cp book.csv book.xlsx
-messy "a workbook" refused "book.xlsx cannot be a table; its name must end in .csv or .tsv" -c book.xlsx -y y.csv
+messy "a workbook" refused "book.xlsx cannot be a table, because its name does not end in .csv or .tsv; use one of these formats" -c book.xlsx -y y.csv
 awk '{ gsub(/./, "&@"); print }' people.csv | tr '@' '\000' >wide_text.csv
 messy "UTF-16" refused "save UTF-16 as UTF-8" -c wide_text.csv -y y.csv
 tr ',' ' ' <people.csv >spaces.csv
@@ -85,31 +85,31 @@ messy "spaces between fields" refused "category participant_id age sex site has 
 # ---- missing cells
 for word in '#N/A' . NULL n/a ''; do
     change "NR == 6 { \$2 = \"$word\" } 1" >gap.csv
-    messy "a missing age: '$word'" refused "gap.csv line 6: age is '$word', expected a number; --missing drop excludes such participants" \
+    messy "a missing age: '$word'" refused "gap.csv line 6: age is '$word', a missing value; use --missing drop to exclude such participants, or --missing mean to impute" \
         -c gap.csv -y y.csv
 done
 change 'NR == 6 { $2 = "unknown" } 1' >unknown.csv
-messy "a missing age: 'unknown'" refused "unknown.csv line 6: age is 'unknown', expected a number as in most rows; if it stands for a missing value, name it in --na" \
+messy "a missing age: 'unknown'" refused "unknown.csv line 6: age is 'unknown', but most rows contain a number; if it means a missing value, name it in --na" \
     -c unknown.csv -y y.csv
 messy "... named in --na" warned "rows that lack a covariate are excluded, 1 of 40" -c unknown.csv -y y.csv --na unknown --missing drop
 change 'NR == 6 { $2 = -999 } 1' >code.csv
-messy "an age of -999" warned "code.csv: 1 number is far from all others and may be a missing value or an error: line 6 age is -999" \
+messy "an age of -999" warned "code.csv: 1 number is far from all others; correct errors, and name codes for missing values in --na: line 6 age is -999" \
     -c code.csv -y y.csv
 messy "... named in --na" warned "rows that lack a covariate are excluded, 1 of 40" -c code.csv -y y.csv --na -999 --missing drop
 change_y 'NR == 6 { $2 = "-9" } 1' >code_y.csv
 messy "a response of -9" warned "code_y.csv: 1 value is far beyond all others and is treated as missing (--outliers): 005 lh_a is -9" \
     -c people.csv -y code_y.csv
 change_y 'NR == 6 { $2 = "failed" } 1' >text_y.csv
-messy "text among responses" refused "text_y.csv line 6: lh_a is 'failed', expected a number" -c people.csv -y text_y.csv
+messy "text among responses" refused "text_y.csv line 6: lh_a is 'failed', but must be a number" -c people.csv -y text_y.csv
 
 # ---- ids
 change 'NR > 1 { $1 = $1 + 0 } 1' >zeros.csv
-messy "ids without leading zeros" read "warning: y.csv: 40 IDs equal those of zeros.csv except for zeros, prefixes, case or spaces, and are matched: 001 as 1, 010 as 10, " \
+messy "ids without leading zeros" read "warning: y.csv: 40 IDs equal those of zeros.csv except for leading zeros, prefixes, case or spaces, and are matched: 001 as 1, 010 as 10, " \
     -c zeros.csv -y y.csv
 change 'NR > 1 { $1 = "sub-" $1 } 1' >prefix.csv
-messy "ids with sub-" read "40 IDs equal those of prefix.csv except for zeros, prefixes, case or spaces" -c prefix.csv -y y.csv
+messy "ids with sub-" read "40 IDs equal those of prefix.csv except for leading zeros, prefixes, case or spaces" -c prefix.csv -y y.csv
 change 'NR > 1 { $1 = "Sub-" $1 " " } 1' >spaced.csv
-messy "ids with capitals and spaces" read "40 IDs equal those of spaced.csv except for zeros, prefixes, case or spaces" -c spaced.csv -y y.csv
+messy "ids with capitals and spaces" read "40 IDs equal those of spaced.csv except for leading zeros, prefixes, case or spaces" -c spaced.csv -y y.csv
 change 'NR == 2 { $1 = "1" } NR == 3 { $1 = "01" } 1' >twice.csv
 messy "ids that could be the same" refused "twice.csv: 2 IDs are not in y.csv: 1, 01, and 2 the other way round" -c twice.csv -y y.csv
 for name in "Subject ID" eid src_subject_id record_id; do
@@ -117,12 +117,12 @@ for name in "Subject ID" eid src_subject_id record_id; do
     messy "ids in '$name'" read "the IDs of named.csv are in $name, those of y.csv in participant_id" -c named.csv -y y.csv
 done
 sed '1s/participant_id/code/; 2,$s/^/p/' people.csv >unnamed.csv
-messy "ids in a column of another name" warned "warning: unnamed.csv has no ID column; code is different in every row: if it contains the IDs, use --id code" \
+messy "ids in a column of another name" warned "warning: unnamed.csv has no column with a usual name of an ID, but code is different in every row; if it contains the IDs, use --id code" \
     -c unnamed.csv -y y.csv
 change 'NR == 4 { $1 = "002" } 1' >doubled.csv
 messy "a doubled id" refused "doubled.csv: 1 ID occurs more than once" -c doubled.csv -y y.csv
 sed 5d people.csv >fewer.csv
-messy "a participant too few" refused "y.csv: 1 ID is not in fewer.csv: 004; use --match common to keep the IDs in both" -c fewer.csv -y y.csv
+messy "a participant too few" refused "y.csv: 1 ID is not in fewer.csv: 004; use --match common to use only the IDs that are in both" -c fewer.csv -y y.csv
 
 # ---- columns
 change 'NR == 1 { print $0, "asd"; next } { print $0, NR % 2 }' >asd.csv
@@ -133,11 +133,11 @@ messy "a site in numbers" read "acquisitionSite (batch, 2 levels: 3, 7)" -c numb
 change 'NR > 1 { $3 = NR == 9 ? 0 : $3 == "Male" ? 1 : 2 } 1' >sex.csv
 messy "sex as 0, 1, 2" told "sex.csv: sex has 3 different whole numbers and is treated as a category" -c sex.csv -y y.csv
 change 'NR == 9 { $3 = "female" } 1' >case.csv
-messy "Female and female" warned "levels of sex that differ only in case count as different levels: Female and female" -c case.csv -y y.csv
+messy "Female and female" warned "some levels of sex differ only in case and are treated as different; correct them if they are the same: Female and female" -c case.csv -y y.csv
 change 'NR > 1 { $4 = "s" NR % 20 } 1' >many.csv
 messy "a site of 20 levels in 40 rows" refused "category site has at least 9 levels in 40 rows" -c many.csv -y y.csv
 sed '1s/sex/age/' people.csv >same.csv
-messy "two columns of one name" refused "same.csv line 1: columns 2 and 3 are both named 'age'" -c same.csv -y y.csv
+messy "two columns of one name" refused "same.csv line 1: columns 2 and 3 are both named 'age'; rename one of them" -c same.csv -y y.csv
 cut -d, -f1 people.csv >ids.csv
 messy "no covariates" refused "ids.csv has no column left for a covariate" -c ids.csv -y y.csv
 

@@ -55,7 +55,7 @@ check "... and the samples are the others" grep -q '^Fitted 59 participants, ' "
 works "a site that lacks a response" $F -y site.csv -o site.safetensors -q
 
 fails "almost nothing is refused" 1 \
-    "kronorm: 91.7% of the cells of 12 responses are missing, expected at most 90%; exclude responses with few values" \
+    "kronorm: 91.7% of the cells of 12 responses are missing, but at most 90% may be; exclude responses with few values" \
     fit -c many.csv -y most.csv -o none.safetensors
 fails "drop is the rule of before" 1 \
     "kronorm: all 12 responses are constant or not finite; there is nothing to model" \
@@ -95,14 +95,14 @@ done
 check "... and a note" test "$(p_values less p_note | sort -u)" = missing
 works "a model without the maps of its reference" $F -y whole.csv -o strip.safetensors --strip-ids -q
 works "... scores" $N --model strip.safetensors -y half.csv -o strip
-check "... without p-values, with a warning" grep -qx 'kronorm score: warning: 60 of 60 participants have fewer than 95% of the responses, and the model keeps no cross-validated z-scores (see --strip-ids and export), so these p-values are n/a' "$logs/err"
+check "... without p-values, with a warning" grep -qx 'kronorm score: warning: 60 of 60 participants have fewer than 95% of the responses, and the model keeps no cross-validated z-scores (see --strip-ids and export), so their p-values are n/a' "$logs/err"
 check "... all of them" sh -c "cut -f 4,6,8,12 strip/abnormality.tsv | sed 1d | sort -u | tr -d '\t' | grep -qx n/an/an/an/a"
 works "... and complete participants with them" $N --model strip.safetensors -y new_whole.csv -o strip_whole
 works "reference rows that are named" $N --model whole.safetensors -y half.csv -o named --reference site=A
-check "... have no maps" grep -qx 'kronorm score: warning: 60 of 60 participants have fewer than 95% of the responses, and --reference names other reference rows than those of the model, so these p-values are n/a' "$logs/err"
+check "... have no maps" grep -qx 'kronorm score: warning: 60 of 60 participants have fewer than 95% of the responses, and --reference names other reference rows than those of the model, so their p-values are n/a' "$logs/err"
 works "a deviance of the model's own" $F -y whole.csv -o own.safetensors --noise whitened -P 2 -q
 works "... of incomplete maps" $N --model own.safetensors -y half.csv -o own
-check "... is without p" grep -qx 'kronorm score: warning: 60 of 60 participants have fewer than 95% of the responses, and the whole-map deviance of this method is known for complete maps only, so these p-values are n/a' "$logs/err"
+check "... is without p" grep -qx 'kronorm score: warning: 60 of 60 participants have fewer than 95% of the responses, and the whole-map deviance of this method is known for complete maps only, so their p-values are n/a' "$logs/err"
 check "... but the others have theirs" test "$(p_values own mean_z_p | grep -c '^[01]')" -eq 60
 
 # Images: without a mask a voxel needs ten values. One that is NaN in the first image only is in.

@@ -7,20 +7,20 @@ list=study/train_images.txt people=study/train_participants.tsv
 
 works "fit writes a model" fit -c $people -y $list -o model.safetensors
 check "... and its log, and nothing else" test "$(ls -A | grep -c '^model')" -eq 2
-refused "an existing model is kept" "model.safetensors exists already; use --force to replace it" \
+refused "an existing model is kept" "model.safetensors already exists; use --force to replace it" \
     fit -c $people -y $list -o model.safetensors
 works "--force replaces it" fit -c $people -y $list -o model.safetensors --force -q
 : >lone.safetensors.log.json
-refused "an existing log is kept" "lone.safetensors.log.json exists already; use --force to replace it" \
+refused "an existing log is kept" "lone.safetensors.log.json already exists; use --force to replace it" \
     fit -c $people -y $list -o lone.safetensors
 S="score model.safetensors -c study/test_participants.tsv -y study/test_images.txt"
 works "score makes its folder" $S -o scored -q
 check "... with eight files" test "$(ls -A scored | tr '\n' ' ')" = \
     "abnormality.json abnormality.tsv metrics.json metrics.tsv metrics_MSLL.nii.gz metrics_R2.nii.gz metrics_z2.nii.gz scored_participants.json scored_participants.tsv summary.json z.nii.gz "
-refused "an existing map is kept" "scored/z.nii.gz exists already; use --force to replace it" $S -o scored
+refused "an existing map is kept" "scored/z.nii.gz already exists; use --force to replace it" $S -o scored
 mkdir half
 : >half/summary.json
-refused "an existing table is kept" "half/summary.json exists already; use --force to replace it" $S -o half
+refused "an existing table is kept" "half/summary.json already exists; use --force to replace it" $S -o half
 works "--force replaces them" $S -o scored --force -q
 mkdir ready
 works "an empty folder will do" $S -o ready -q
@@ -29,7 +29,7 @@ refused "a folder in a folder that is not there" \
 refused "a model in a folder that is not there" \
     "no/m.safetensors cannot be written: no such file or directory" \
     fit -c $people -y $list -o no/m.safetensors
-refused "a model in the place of a folder" "study is a directory, expected a file name" \
+refused "a model in the place of a folder" "study is a folder; give the name of a file" \
     fit -c $people -y $list -o study
 refused "simulate keeps a folder that is not empty" "study is not empty; use --force to write there" \
     simulate -o study
@@ -59,31 +59,31 @@ cp people.csv keep.csv
 ln people.csv people
 ln thickness.csv thickness
 ln study/mask.nii.gz mask
-refused "a model on top of the covariates" "people is an input of this run and is not replaced; choose another output" \
+refused "a model on top of the covariates" "people is an input of this run, so it is not replaced; choose another output" \
     fit -c people.csv -y thickness.csv -o people --force
-refused "a model on top of the responses" "./thickness is an input of this run and is not replaced; choose another output" \
+refused "a model on top of the responses" "./thickness is an input of this run, so it is not replaced; choose another output" \
     fit -c people.csv -y thickness.csv -o ./thickness --force
-refused "a model on top of the mask" "mask is an input of this run and is not replaced; choose another output" \
+refused "a model on top of the mask" "mask is an input of this run, so it is not replaced; choose another output" \
     fit -c $people -y $list -m study/mask.nii.gz -o mask --force
 ln "study/$(tail -n 1 $list | cut -f 2)" image
-refused "a model on top of an image of the list" "image is an input of this run and is not replaced; choose another output" \
+refused "a model on top of an image of the list" "image is an input of this run, so it is not replaced; choose another output" \
     fit -c $people -y $list -o image --force
 rm people thickness mask image
-misused "a model called m.nii" " fit: --output is 'm.nii', expected a model file (.safetensors) (see 'kronorm fit --help')" \
+misused "a model called m.nii" " fit: --output is 'm.nii', but must be a model file (.safetensors) (see 'kronorm fit --help')" \
     fit -c people.csv -y thickness.csv -o m.nii
 for name in m.nii.gz people.csv new.tsv; do
-    misused "a model called $name" " fit: --output is '$name', expected a model file (.safetensors) (see 'kronorm fit --help')" \
+    misused "a model called $name" " fit: --output is '$name', but must be a model file (.safetensors) (see 'kronorm fit --help')" \
         fit -c people.csv -y thickness.csv -o $name --force
 done
-misused "a folder called z.nii.gz" " score: --output is 'z.nii.gz', expected a folder (see 'kronorm score --help')" $S -o z.nii.gz
-misused "a report called report.csv" " report: --output is 'report.csv', expected an HTML file (see 'kronorm report --help')" \
+misused "a folder called z.nii.gz" " score: --output is 'z.nii.gz', but must be a folder (see 'kronorm score --help')" $S -o z.nii.gz
+misused "a report called report.csv" " report: --output is 'report.csv', but must be an HTML file (see 'kronorm report --help')" \
     report model.safetensors -o report.csv
-misused "a shareable model called s.csv" " export: --output is 's.csv', expected a model file (.safetensors) (see 'kronorm export --help')" \
+misused "a shareable model called s.csv" " export: --output is 's.csv', but must be a model file (.safetensors) (see 'kronorm export --help')" \
     export model.safetensors -o s.csv
 mkdir inside
 cp thickness.csv inside/z.csv
 "$KRONORM" fit -c people.csv -y thickness.csv -o table.safetensors -q
-refused "maps on top of the responses" "inside/z.csv is an input of this run and is not replaced; choose another output" \
+refused "maps on top of the responses" "inside/z.csv is an input of this run, so it is not replaced; choose another output" \
     score table.safetensors -c people.csv -y inside/z.csv -o inside --force
 check "the inputs are as they were" cmp people.csv keep.csv
 

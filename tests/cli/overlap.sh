@@ -37,7 +37,7 @@ check "... with an exact p behind the adjusted one" awk -F '\t' '$1 == "a" { e =
 check "... and p by permuting" awk -F '\t' '$1 == "a" { exit !($3 > 0 && $3 < 0.01) }' two/difference.tsv
 check "... where nothing is there none" test "$(line two/difference.tsv b | cut -d ' ' -f 2-4)" = "0 1 1"
 check "... who has no group is left out, with a warning" grep -qxF \
-    "kronorm overlap: warning: participants without group are excluded, 1 of 24" "$logs/err"
+    "kronorm overlap: warning: 1 of 24 participants are excluded, because their group is missing" "$logs/err"
 check "... and all is told" grep -qx 'Mapped 23 participants in 2 groups, 3 responses: two' "$logs/out"
 check "... with those excluded" grep -qx '  Excluded  1 participant without a group' "$logs/out"
 summary() { /usr/bin/python3 -c 'import json, sys
@@ -49,7 +49,7 @@ check "... what was found" test "$(summary two/summary.json \
     's["difference"]["of"], s["difference"]["minus"], s["difference"]["permutations"], s["difference"]["low"]["below_05"], s["difference"]["high"]["smallest_p"]')" = \
     "('patient', 'control', 5000, 1, 1.0)"
 check "... the warnings and the line that does it again" test "$(summary two/summary.json 's["warnings"], s["command"]')" = \
-    "(['participants without group are excluded, 1 of 24'], 'kronorm overlap scored --by group --output two')"
+    "(['1 of 24 participants are excluded, because their group is missing'], 'kronorm overlap scored --by group --output two')"
 check "tables are all that is there" test "$(ls two | tr '\n' ' ')" = "difference.json difference.tsv overlap.json overlap.tsv summary.json "
 
 works "once more, on two threads" overlap scored --by group --threads 2 -o again
@@ -74,9 +74,9 @@ works "a column of scored_participants.tsv in any case" overlap scored --by Grou
 
 # ---- what is refused
 refused "a column that is not there" \
-    "scored/scored_participants.tsv: no column 'grp', which --by names (if another table has it, give that to --covariates); did you mean group?" \
+    "scored/scored_participants.tsv has no column 'grp' (named in --by; if another table has it, name that table in --covariates); did you mean group?" \
     overlap scored --by grp -o no
-refused "... nor in the other table" "three.tsv: no column 'grp', which --by names; its columns are subject_id, dx" \
+refused "... nor in the other table" "three.tsv has no column 'grp' (named in --by); its columns are subject_id, dx" \
     overlap scored --by grp -c three.tsv -o no
 refused "a folder that is not there" "nowhere/scored_participants.tsv cannot be opened: no such file or directory" overlap nowhere --by group -o no
 mkdir bare
@@ -88,19 +88,19 @@ refused "z in two formats" "doubled has the z maps z.csv, z.npy; there must be o
     overlap doubled --by group -o no
 by_hand short
 sed -i '$d' short/z.csv
-refused "fewer maps than people" "short/z.csv has 23 maps, expected 24 as in scored_participants.tsv" overlap short --by group -o no
+refused "fewer maps than people" "short/z.csv has 23 maps, but there are 24 participants in scored_participants.tsv; score again into a new folder" overlap short --by group -o no
 by_hand mixed
 sed -i 's/^p03,/p30,/' mixed/z.csv
-refused "other people" "mixed/z.csv line 4: participant_id is 'p30', expected 'p03' as in scored_participants.tsv" overlap mixed --by group -o no
+refused "other people" "mixed/z.csv line 4: participant_id is 'p30', but 'p03' in scored_participants.tsv; score again into a new folder" overlap mixed --by group -o no
 by_hand words
 sed -i 's/^p03,0.3/p03,low/' words/z.csv
-refused "z that is no number" "words/z.csv line 4: a is 'low', expected a number" overlap words --by group -o no
+refused "z that is no number" "words/z.csv line 4: a is 'low', but must be a number" overlap words --by group -o no
 mkdir strange
 printf 'participant_id\tother\np01\t1\n' >strange/scored_participants.tsv
-refused "another table of people" "strange/scored_participants.tsv: no column 'status', which score writes; its columns are participant_id, other" \
+refused "another table of people" "strange/scored_participants.tsv has no column 'status' (written by score); its columns are participant_id, other" \
     overlap strange --by group -o no
 printf 'participant_id\tgroup\nq1\ta\n' >others.tsv
-refused "a table of other people" "others.tsv and scored/scored_participants.tsv have no IDs in common; the first are q1 and p01" \
+refused "a table of other people" "others.tsv and scored/scored_participants.tsv have no IDs in common (the first are q1 and p01); name the ID column in --id" \
     overlap scored --by group -c others.tsv -o no
 printf 'name\tgroup\np01\ta\n' >nobody.tsv
 refused "a table without ids" "nobody.tsv has no ID column; name it in --id" overlap scored --by group -c nobody.tsv -o no
@@ -114,22 +114,22 @@ awk 'BEGIN { print "participant_id,status,why,age" ; for (i = 1; i <= 60; i++) p
 mkdir ages
 cp ages.tsv ages/scored_participants.tsv
 awk 'BEGIN { print "participant_id,a"; for (i = 1; i <= 60; i++) print "p" i "," i / 10 }' >ages/z.csv
-refused "a column that is no group" "ages/scored_participants.tsv: age has more than 50 values, expected groups" overlap ages --by age -o no
+refused "a column that is no group" "ages/scored_participants.tsv: age has more than 50 values, too many for groups" overlap ages --by age -o no
 misused "the scored folder itself" ": --output is the scored folder; choose another one" overlap scored --by group -o ./scored --force
-misused "no folder" " overlap: a scored folder is needed (see 'kronorm overlap --help')" overlap --by group -o no
-misused "no column" " overlap: --by is needed (see 'kronorm overlap --help')" overlap scored -o no
+misused "no folder" " overlap: the name of a scored folder is missing (see 'kronorm overlap --help')" overlap --by group -o no
+misused "no column" " overlap: option --by is required (see 'kronorm overlap --help')" overlap scored -o no
 misused "two folders" " overlap: 'bare' belongs to no option (see 'kronorm overlap --help')" overlap scored bare --by group -o no
 misused "no permutations" " overlap: --permutations is 0; it must be 1 to 1000000 (see 'kronorm overlap --help')" overlap scored --by group --permutations 0 -o no
-refused "results that are there" "two/summary.json exists already; use --force to replace it" overlap scored --by group -o two
+refused "results that are there" "two/summary.json already exists; use --force to replace it" overlap scored --by group -o two
 works "... are replaced by --force" overlap scored --by group --threshold 0.2 --permutations 99 --force -o two
 check "... by the new ones" cmp two/difference.tsv low/difference.tsv
 cp three.tsv any/overlap.tsv
-refused "an input among the outputs" "any/overlap.tsv is an input of this run and is not replaced; choose another output" \
+refused "an input among the outputs" "any/overlap.tsv is an input of this run, so it is not replaced; choose another output" \
     overlap scored --by dx -c any/overlap.tsv --force -o any
 by_hand visits
 sed -i 's/^p02/p01/' visits/scored_participants.tsv visits/z.csv
 works "several rows of one person" overlap visits --by group -o visits.out
-check "... are warned of" grep -qxF "kronorm overlap: warning: visits/scored_participants.tsv: IDs repeat, and the rows of one participant count as several participants" "$logs/err"
+check "... are warned of" grep -qxF "kronorm overlap: warning: visits/scored_participants.tsv: some IDs occur in several rows, which count as different participants; score one row per participant" "$logs/err"
 
 # ---- what score writes
 make_tables
@@ -166,7 +166,7 @@ works "... the same of them" overlap i.split --by group -c $c --permutations 200
 check "... are the same maps" cmp i.out/difference_low_p.nii.gz i.split.out/difference_low_p.nii.gz
 sed 's/patient/a\/b/' $c >slash.tsv
 refused "a group that is no file name" "group 'a/b' cannot be part of a file name, because it contains a slash" overlap i --by group -c slash.tsv -o no
-refused "maps that are there" "i.out/summary.json exists already; use --force to replace it" overlap i --by group -c $c -o i.out
+refused "maps that are there" "i.out/summary.json already exists; use --force to replace it" overlap i --by group -c $c -o i.out
 rm i.out/summary.json
-refused "... one of them" "i.out/overlap_control_n.nii.gz exists already; use --force to replace it" overlap i --by group -c $c -o i.out
+refused "... one of them" "i.out/overlap_control_n.nii.gz already exists; use --force to replace it" overlap i --by group -c $c -o i.out
 done_testing

@@ -76,9 +76,9 @@ each() { # name, word of its refusal to export, options of fit ...
     works "... centiles" centiles $m.safetensors --over age -o $m.centiles
     misused "... cannot be given away" ": $refusal" export $m.safetensors -o $m.shared.safetensors
 }
-each whitened "a model with whitened noise cannot be exported, expected structured noise" --noise whitened -P 2
-each kronsum "MT-Kronsum models cannot be exported" --method kronsum
-each mtgpr "MTGPR models cannot be exported" --method mtgpr -P 2 --noise-rank 2
+each whitened "a model with whitened noise cannot be exported; fit it with --noise structured" --noise whitened -P 2
+each kronsum "MT-Kronsum models cannot be exported; use the default method" --method kronsum
+each mtgpr "MTGPR models cannot be exported; use the default method" --method mtgpr -P 2 --noise-rank 2
 
 # ---- folds that leave nothing outside their components
 { echo $head; head -13 train.body; } >few.csv

@@ -100,7 +100,7 @@ works "4D images of the new people" predict images.safetensors -c study/test_par
 equal "a 4D file of responses" "3" score ../images.safetensors -c ../study/test_participants.tsv -y ../expected/yhat.nii.gz
 set -- score images.safetensors -c study/test_participants.tsv -o in_one
 works "a part of it" "$@" -y expected/yhat.nii.gz --part 1/1
-refused "... is of no other file" "in_one/scores.part-1-of-1.safetensors was made from other responses; make it again with --part 1/1 and --force, or join as it was made" "$@" \
+refused "... is of no other file" "in_one/scores.part-1-of-1.safetensors was made from other responses; make it again with --part 1/1 and --force, or give the join the options of this part" "$@" \
     -y expected/ys2_model.nii.gz --join 1
 
 # ---- what is said of a part
@@ -114,14 +114,14 @@ check "one that has nobody says so" grep -qF 'part 20 of 20 has no participants;
 rm out/scores.part-20-of-20.safetensors
 
 # ---- what is refused
-refused "parts that are missing" "out: parts missing of 3: 1, 3; run --part 1/3 next" "$@" --join 3
-refused "no part at all" "out contains none of 4 parts to join; run --part 1/4 first" "$@" --join 4
-refused "a part that is there" "out/z.part-2-of-3.npy exists already; use --force to replace it" "$@" --part 2/3
-misused "part 4 of 3" ": --part is '4/3', expected I/N with I from 1 to N and N up to 100000, such as 3/10" "$@" --part 4/3
+refused "parts that are missing" "out: these of the 3 parts are missing: 1, 3; run --part 1/3 next" "$@" --join 3
+refused "no part at all" "out contains none of the the 4 parts to join; run --part 1/4 first" "$@" --join 4
+refused "a part that is there" "out/z.part-2-of-3.npy already exists; use --force to replace it" "$@" --part 2/3
+misused "part 4 of 3" ": --part is '4/3', but must be I/N with I from 1 to N and N up to 100000, such as 3/10" "$@" --part 4/3
 for wrong in 0/3 3 3/ /3 -1/3 1/3/5 1.5/3 1/100001 a/b 99999999999999999999/3; do
-    misused "--part $wrong" ": --part is '$wrong', expected I/N with I from 1 to N and N up to 100000, such as 3/10" "$@" --part "$wrong"
+    misused "--part $wrong" ": --part is '$wrong', but must be I/N with I from 1 to N and N up to 100000, such as 3/10" "$@" --part "$wrong"
 done
-misused "both at once" ": --part 1/3 and --join 3 are two steps; run each part first, then the join" "$@" --part 1/3 --join 3
+misused "both at once" ": --part 1/3 and --join 3 cannot be combined; run each part first, then the join" "$@" --part 1/3 --join 3
 misused "a join of too many" " score: --join is 100001; it must be 1 to 100000 (see 'kronorm score --help')" "$@" --join 100001
 for i in 1 2 3; do # s39 is of site C, and of one part
     refused "a site that is not known, by part $i too" "new.csv: 1 participant is from a site that is not in the training data (C); use 'kronorm adapt' with at least 5 healthy controls from there, or --unseen prior, which needs no controls but is less sensitive" \
@@ -135,21 +135,21 @@ works "part 3" "$@" --part 3/3
 kronorm "$@" --join 3 --memory 100k -q
 check "a join without room is refused" sh -c "test $code -eq 1 && grep -qx 'kronorm: this join needs [0-9.]* kB, but --memory allows 100.0 kB' '$logs/err'"
 works "another model" fit -c old_people.csv -y old_thickness.csv --use age,sex,site --folds 5 -o other.safetensors
-refused "parts with another model" "out/scores.part-1-of-3.safetensors was made with another model; make it again with --part 1/3 and --force, or join as it was made" score other.safetensors -c new.csv -y new_y.csv --missing drop --unseen prior -o out --join 3
-refused "parts with other options" "out/scores.part-1-of-3.safetensors was made with other options; make it again with --part 1/3 and --force, or join as it was made" "$@" --join 3 --threshold 3
-refused "parts with a label" "out/scores.part-1-of-3.safetensors was made with other options; make it again with --part 1/3 and --force, or join as it was made" "$@" --join 3 --cases group=patient
+refused "parts with another model" "out/scores.part-1-of-3.safetensors was made with another model; make it again with --part 1/3 and --force, or give the join the options of this part" score other.safetensors -c new.csv -y new_y.csv --missing drop --unseen prior -o out --join 3
+refused "parts with other options" "out/scores.part-1-of-3.safetensors was made with other options; make it again with --part 1/3 and --force, or give the join the options of this part" "$@" --join 3 --threshold 3
+refused "parts with a label" "out/scores.part-1-of-3.safetensors was made with other options; make it again with --part 1/3 and --force, or give the join the options of this part" "$@" --join 3 --cases group=patient
 sed 's/^s30,\([0-9]*\),/s30,99,/' new.csv >aged.csv
-refused "parts of other covariates" "out/scores.part-1-of-3.safetensors was made for other participants or covariates; make it again with --part 1/3 and --force, or join as it was made" score model.safetensors -c aged.csv -y new_y.csv \
+refused "parts of other covariates" "out/scores.part-1-of-3.safetensors was made for other participants or covariates; make it again with --part 1/3 and --force, or give the join the options of this part" score model.safetensors -c aged.csv -y new_y.csv \
     --missing drop --unseen prior -o out --join 3
 sed '1s/group/arm/' new.csv >renamed.csv
-refused "parts of other columns" "out/scores.part-1-of-3.safetensors was made for other participants or covariates; make it again with --part 1/3 and --force, or join as it was made" score model.safetensors -c renamed.csv -y new_y.csv \
+refused "parts of other columns" "out/scores.part-1-of-3.safetensors was made for other participants or covariates; make it again with --part 1/3 and --force, or give the join the options of this part" score model.safetensors -c renamed.csv -y new_y.csv \
     --missing drop --unseen prior -o out --join 3
 sed 's/^s30,.*/s30,3,3,3,3/' new_y.csv >moved.csv
-refused "parts from other responses" "out/scores.part-1-of-3.safetensors was made from other responses; make it again with --part 1/3 and --force, or join as it was made" score model.safetensors -c new.csv -y moved.csv \
+refused "parts from other responses" "out/scores.part-1-of-3.safetensors was made from other responses; make it again with --part 1/3 and --force, or give the join the options of this part" score model.safetensors -c new.csv -y moved.csv \
     --missing drop --unseen prior -o out --join 3
 cp -r out whole
 cp out/scores.part-2-of-3.safetensors out/scores.part-1-of-3.safetensors
-refused "a part twice" "out/scores.part-1-of-3.safetensors contains part 2 of 3, unlike its name" "$@" --join 3
+refused "a part twice" "out/scores.part-1-of-3.safetensors contains part 2 of 3, but its name says otherwise; make the part again" "$@" --join 3
 cp whole/scores.part-1-of-3.safetensors out
 cp out/z.part-2-of-3.npy out/z.part-1-of-3.npy
 refused "maps of another part" "out/z.part-1-of-3.npy is damaged, or from another run than its part" "$@" --join 3
@@ -157,7 +157,7 @@ head -c 200 whole/z.part-3-of-3.npy >out/z.part-1-of-3.npy
 check "maps cut short are refused" sh -c "! '$KRONORM' $* --join 3 -q"
 "$KRONORM" score model.safetensors -c new.csv -y new_y.csv --missing drop --unseen prior -o wide -q --part 1/2
 cp wide/z.part-1-of-2.npy out/z.part-1-of-3.npy
-refused "maps of more people" "out/z.part-1-of-3.npy is not a map of this part, expected 6 x 4 numbers of float32" "$@" --join 3
+refused "maps of more people" "out/z.part-1-of-3.npy is not a map of this part, because it is not an array of 6 x 4 float32 numbers" "$@" --join 3
 cp whole/z.part-1-of-3.npy out
 size=$(wc -c <out/scores.part-2-of-3.safetensors)
 patch out/scores.part-2-of-3.safetensors $((size - 100)) '\377\377'
@@ -167,7 +167,7 @@ check "... and nothing has come into being" test "$(ls out | grep -vc "\.part")"
 works "it is run again alone" "$@" --part 2/3 --force
 works "and joined" "$@" --join 3
 check "... after which no part is left" test "$(ls out | grep -c "\.part")" -eq 0
-refused "a part of what is there already" "out/z.csv exists already; use --force to replace it" "$@" --part 1/3
+refused "a part of what is there already" "out/z.csv already exists; use --force to replace it" "$@" --part 1/3
 
 # ---- a part that fails leaves nothing, and is run again alone
 set -- score images.safetensors -c study/test_participants.tsv -y study/test_images.txt -o array --split

@@ -11,7 +11,7 @@ works "fit" fit -c old_people.csv -y old_thickness.csv --use age,sex,site -o mod
 # ---- metrics are of new predictions
 works "training people alone" score model.safetensors -c old_people.csv -y old_thickness.csv -o old
 check "... have no metrics" test "$(column old/metrics.tsv R2 | sort -u)" = n/a
-check "... and are told why" grep -qF "warning: metrics are n/a, because every participant has stored training z-scores; --training-rows plain predicts them anew, with optimistic metrics" "$logs/err"
+check "... and are told why" grep -qF "warning: metrics are n/a, because every participant has stored training z-scores; --training-rows plain predicts them again, but gives optimistic metrics" "$logs/err"
 works "new people beside them" score model.safetensors -c people.csv -y thickness.csv -o both
 check "... have metrics" sh -c "! grep -q 'metrics are n/a' '$logs/err' && ! cut -f 2 both/metrics.tsv | grep -q n/a"
 
@@ -113,7 +113,7 @@ works "an input that is in the folder" predict model.safetensors -c kinds/s33_yh
 check "... stays" cmp kinds/s33_yhat.csv seven.csv
 mkdir taken
 : >taken/scored_participants.tsv
-refused "one that is there is kept" "taken/scored_participants.tsv exists already; use --force to replace it" \
+refused "one that is there is kept" "taken/scored_participants.tsv already exists; use --force to replace it" \
     predict model.safetensors -c new_people.csv -o taken
 sed '1s/site/why/' old_people.csv >why.csv
 "$KRONORM" fit -c why.csv -y old_thickness.csv --use age,why -o why.safetensors -q
@@ -166,7 +166,7 @@ awk -F, -v OFS=, '
     NR == 7 { for (j = 3; j <= 7; j++) $j += 2 }
     NR == 8 { for (j = 3; j <= NF; j++) $j = j == 3 ? 2.5 : "n/a" } 1' wide_new.csv >wrong.csv
 works "data that cannot be right" score wide.safetensors -c wrong.csv -y wrong.csv -o wrong
-check "... are told of once, with ids and reasons" grep -qxF "kronorm score: warning: wrong.csv: implausible maps (column implausible) in 5 of 10 participants: p31, p32, p33, p34, p35; blank or constant (2), far larger than in the training sample: other units? (1), far smaller than in the training sample: other units? (1), far from the expected value in more than half of the responses (1)" "$logs/err"
+check "... are told of once, with ids and reasons" grep -qxF "kronorm score: warning: wrong.csv: the maps of 5 of 10 participants are implausible (see column implausible): p31, p32, p33, p34, p35; reasons: blank or constant (2), far larger than in the training sample: other units? (1), far smaller than in the training sample: other units? (1), far from the expected value in more than half of the responses (1)" "$logs/err"
 check "... person by person, and a lesion of less than half is none" test "$(cut_to 1,3 wrong/scored_participants.tsv)" = "participant_id why/\
 p31 blank or constant/p32 blank or constant/p33 far larger than in the training sample: other units?/\
 p34 far smaller than in the training sample: other units?/p35 far from the expected value in more than half of the responses/\
@@ -175,7 +175,7 @@ check "... and counted" grep -q '"implausible": 5' wrong/summary.json
 awk -F, -v OFS=, 'NR > 1 { $4 = $9 = 0 } 1' wide_new.csv >zeros.csv
 works "columns that are 0 for everybody" score wide.safetensors -c zeros.csv -y zeros.csv -o zeros
 check "... are told of by name" grep -qxF \
-    "kronorm score: warning: zeros.csv: 2 responses are 0 for every participant, which they were not in the training sample: r02, r07" "$logs/err"
+    "kronorm score: warning: zeros.csv: 2 responses are 0 for every participant, but they were not in the training sample; check the processing: r02, r07" "$logs/err"
 awk -F, -v OFS=, 'NR > 1 { for (j = 3; j <= NF; j++) $j *= 10 } 1' wide_new.csv >units.csv
 works "a file in other units" score wide.safetensors -c units.csv -y units.csv -o units
 check "... is told of, with the first five" grep -qF "implausible maps (column implausible) in 10 of 10 participants: \
@@ -240,7 +240,7 @@ works "... nor of training people" score images.safetensors -c study/train_parti
 check "... who have none" test "$(cd trained && echo metrics*)" = "metrics.json metrics.tsv"
 mkdir there
 : >there/metrics_z2.nii.gz
-refused "a map of metrics that is there is kept" "there/metrics_z2.nii.gz exists already; use --force to replace it" \
+refused "a map of metrics that is there is kept" "there/metrics_z2.nii.gz already exists; use --force to replace it" \
     $I -y study/test_images.txt -o there
 works "--write metrics" $I -y study/test_images.txt --write metrics -o only
 check "... is no map of people" test "$(cd only && ls | tr '\n' ' ')" = \
@@ -268,20 +268,20 @@ sed '2s/^[^,]*/=1+2/; 3s/^[^,]*/@home/' new_people.csv >formulas.csv
 sed '2s/^[^,]*/=1+2/; 3s/^[^,]*/@home/' new_thickness.csv >formula_maps.csv
 works "ids that look like formulas" score model.safetensors -c formulas.csv -y formula_maps.csv -o formulas
 check "... are named in a warning" grep -qxF \
-    "kronorm score: warning: formulas.csv: 2 IDs begin with =, +, - or @, which spreadsheet programs take for formulas; the output tables have them unchanged: =1+2, @home" "$logs/err"
+    "kronorm score: warning: formulas.csv: 2 IDs begin with =, +, - or @, so spreadsheet programs treat them as formulas; import the output tables as text: =1+2, @home" "$logs/err"
 check "... and written unchanged" grep -q '^=1+2' formulas/abnormality.tsv
 first=$(sed -n '2s/,.*//p' new_people.csv) upper=$(sed -n '2s/,.*//p' new_people.csv | tr '[:lower:]' '[:upper:]')
 sed "3s/^[^,]*/$upper/" new_people.csv >cases.csv
 sed "3s/^[^,]*/$upper/" new_thickness.csv >case_maps.csv
 works "ids that differ in case" score model.safetensors -c cases.csv -y case_maps.csv -o cases -q
 refused "... but not as names of files" \
-    "cases.csv: IDs $upper and $first differ only in case, but --split writes one file per ID, and some systems take these names for one" \
+    "cases.csv: IDs $upper and $first differ only in case, and some file systems cannot keep apart the files that --split writes; change an ID, or omit --split" \
     score model.safetensors -c cases.csv -y case_maps.csv --split -o cased
 bell=$(printf 'a\007b')
 sed "2s/^[^,]*/$bell/" new_people.csv >bells.csv
 sed "2s/^[^,]*/$bell/" new_thickness.csv >bell_maps.csv
 refused "an id with a control character" \
-    "bells.csv line 2: the ID has a control character, but --split names files by IDs" \
+    "bells.csv line 2: the ID contains a control character, so --split cannot use it in a file name; change the ID, or omit --split" \
     score model.safetensors -c bells.csv -y bell_maps.csv --split -o belled
 sed '1s/participant_id/sub_id/' people.csv >sub.csv
 sed '1s/participant_id/subject_id/' thickness.csv >subject.csv

@@ -58,7 +58,7 @@ fails "a name of a level that is not there" 2 "kronorm: --names: there is no cat
     report named.safetensors --names sex:X=other -o x.html
 fails "... in fit too" 2 "kronorm: --names: there is no categorical covariate 'age' with a level '1'" \
     fit -c train.csv -y train.csv $fit --names age:1=young -o x.safetensors
-fails "names without a column" 2 "kronorm: --names is 'F=female', expected COLUMN:LEVEL=NAME,LEVEL=NAME, such as sex:0=female,1=male" \
+fails "names without a column" 2 "kronorm: --names is 'F=female', but must be COLUMN:LEVEL=NAME,LEVEL=NAME, such as sex:0=female,1=male" \
     report model.safetensors --names F=female -o x.html
 works "a page of cv" report held_out -o cv.html
 check "... is whole" whole cv.html
@@ -84,7 +84,7 @@ works "a page that must be small" report model.safetensors --scored scored --max
 check "... is" test "$(wc -c <small.html)" -le 200000
 check "... and says what it left out" grep -q 'cards</strong>.*max-size' small.html
 kronorm report model.safetensors --scored scored --max-size 100k -o tiny.html
-check "one that cannot be is refused" grep -q '^kronorm: tiny.html: the report takes [0-9]* kB without cards, thumbnails and the table of participants, but --max-size is 100 kB$' "$logs/err"
+check "one that cannot be is refused" grep -q '^kronorm: tiny.html: the report takes [0-9]* kB without cards, thumbnails and the table of participants, but --max-size is 100 kB; increase --max-size$' "$logs/err"
 check "... with exit code 2, and nothing is written" test $code -eq 2 -a ! -e tiny.html
 
 works "another model" fit -c train.csv -y train.csv --use age --targets '?h_*' -o other.safetensors
@@ -93,15 +93,15 @@ check "a folder of another model is refused by its hash" grep -q 'kronorm: score
 check "... with exit code 1, and nothing is written" test $code -eq 1 -a ! -e other.html
 misused "cv beside a model" ": held_out was written by cv, which has no single model; give the folder alone" \
     report model.safetensors --scored held_out -o x.html
-misused "no output" " report: -o, --output is needed, or --figures or --json (see 'kronorm report --help')" report model.safetensors
-misused "no model" " report: a model file is needed (see 'kronorm report --help')" report
+misused "no output" " report: option -o (--output), --figures or --json is required (see 'kronorm report --help')" report model.safetensors
+misused "no model" " report: the name of a model file is missing (see 'kronorm report --help')" report
 kronorm report model.safetensors --scored scored -o report.html
-check "a page is not written over" grep -q '^kronorm: report.html exists already' "$logs/err"
+check "a page is not written over" grep -q '^kronorm: report.html already exists' "$logs/err"
 works "... but by --force" report model.safetensors --scored scored -o report.html --force
 kronorm report model.safetensors --scored nowhere -o x.html
 check "no such folder" test $code -eq 1 -a ! -e x.html
 kronorm report model.safetensors --scored scored --people s99 -o x.html
-check "nobody of that name" grep -qxF "kronorm: --participants: scored/scored_participants.tsv has no 's99'; did you mean s39?" "$logs/err"
+check "nobody of that name" grep -qxF "kronorm: --participants: scored/scored_participants.tsv has no ID 's99'; did you mean s39?" "$logs/err"
 check "... nothing is written" test $code -ne 0 -a ! -e x.html
 kronorm report model.safetensors --scored scored --show 'nosuch*' -o x.html
 check "no response of that name" grep -q "'nosuch\*'" "$logs/err"
@@ -145,6 +145,6 @@ works "... alone" report shared.safetensors -o shared.html
 check "... is whole" whole shared.html
 check "... without maps of people" sh -c '! grep -q "class=.thumbs" shared.html'
 
-misused "a page that is too small" " report: --max-size is '10k', expected 100k or more (see 'kronorm report --help')" \
+misused "a page that is too small" " report: --max-size is '10k', but must be 100k or more (see 'kronorm report --help')" \
     report images.safetensors --scored maps --max-size 10k -o x.html
 done_testing

@@ -27,16 +27,16 @@ R="report model.safetensors --scored scored"
 
 for file in model.safetensors scored/scored_participants.tsv scored/abnormality.tsv scored/summary.json scored/z.csv; do
     ln -f $file link
-    refused "$file is an input" "link is an input of this run and is not replaced; choose another output" $R -o link --force
+    refused "$file is an input" "link is an input of this run, so it is not replaced; choose another output" $R -o link --force
     rm link
 done
 ln -s scored/z.csv link.html
-refused "... by another name too" "link.html is an input of this run and is not replaced; choose another output" $R -o link.html --force
+refused "... by another name too" "link.html is an input of this run, so it is not replaced; choose another output" $R -o link.html --force
 ln changed/change_z.csv changes
-refused "changes are inputs" "changes is an input of this run and is not replaced; choose another output" \
+refused "changes are inputs" "changes is an input of this run, so it is not replaced; choose another output" \
     report model.safetensors --scored changed -o changes --force
 ln held_out/folds.tsv folds
-refused "maps of cv are inputs" "folds is an input of this run and is not replaced; choose another output" \
+refused "maps of cv are inputs" "folds is an input of this run, so it is not replaced; choose another output" \
     report held_out -o folds --force
 works "page and figures in the folder itself" $R -o scored/page.html --figures scored -q
 works "... are replaced by --force" $R -o scored/page.html --figures scored --force -q
@@ -45,13 +45,13 @@ find scored -name '*.csv' ! -name z.csv -exec rm {} +
 works "... and the folder is as good as before" $R -o page.html
 refused "a folder that is not there" "none/page.html cannot be written: no such file or directory" $R -o none/page.html
 refused "... for figures" "none/figures cannot be created: no such file or directory" $R -o x.html --figures none/figures
-refused "page and figures of one name" "both is a directory, expected a file name" $R -o both --figures both
+refused "page and figures of one name" "both is a folder; give the name of a file" $R -o both --figures both
 cp train.csv plain
 refused "figures in a file" "plain/cohort-1.svg cannot be written: not a directory" $R --figures plain
 mkdir there
 echo mine >there/qq.svg
-refused "a figure that is there" "there/qq.svg exists already; use --force to replace it" $R -o x.html --figures there
-refused "a device" "/dev/full is a pipe or a device, expected a file name" $R -o /dev/full --force
+refused "a figure that is there" "there/qq.svg already exists; use --force to replace it" $R -o x.html --figures there
+refused "a device" "/dev/full is a pipe or a device; give the name of a file" $R -o /dev/full --force
 
 limited() { # promise, blocks of 512 bytes, what does not fit, arguments ...: as a disk that is full
     promise=$1 blocks=$2 file=$3
@@ -86,30 +86,30 @@ bad() { # promise, sentence, folder, command that spoils its copy in "bad"
 bad "a record that was cut" "bad/summary.json line 4 is not JSON; run the command again" scored \
     'head -n 3 summary.json >s && mv s summary.json'
 bad "a record of nothing" "bad/summary.json line 1 is not JSON; run the command again" scored ': >summary.json'
-bad "a folder for a record" "bad/summary.json is a directory, expected a file" scored 'rm summary.json; mkdir summary.json'
-bad "a pipe for people" "bad/scored_participants.tsv is a pipe or a device, expected a file" scored 'rm scored_participants.tsv; mkfifo scored_participants.tsv'
+bad "a folder for a record" "bad/summary.json is a folder; give the name of a file" scored 'rm summary.json; mkdir summary.json'
+bad "a pipe for people" "bad/scored_participants.tsv is a pipe or a device, but must be a file" scored 'rm scored_participants.tsv; mkfifo scored_participants.tsv'
 bad "a link to itself" "bad/z.csv cannot be opened: too many levels of symbolic links" scored 'rm z.csv; ln -s z.csv z.csv'
 bad "nobody" "bad/scored_participants.tsv has a header but no rows" scored 'sed -i 2,\$d scored_participants.tsv'
-bad "z of fewer people" "bad/z.csv has 11 maps, expected 12 as in scored_participants.tsv" scored 'sed -i \$d z.csv'
-bad "z of others" "bad/z.csv line 2: participant_id is 'participant-11', expected 'participant-12' as in scored_participants.tsv" scored \
+bad "z of fewer people" "bad/z.csv has 11 maps, but there are 12 participants in scored_participants.tsv; score again into a new folder" scored 'sed -i \$d z.csv'
+bad "z of others" "bad/z.csv line 2: participant_id is 'participant-11', but 'participant-12' in scored_participants.tsv; score again into a new folder" scored \
     '(sed -n 1p z.csv; sed -n 3p z.csv; sed -n 2p z.csv; sed 1,3d z.csv) >s; mv s z.csv'
-bad "z of other responses" "bad/z.csv: column 2 is 'r2', expected 'r1' as the model has it" scored \
+bad "z of other responses" "bad/z.csv: column 2 is 'r2', but 'r1' in the model" scored \
     'sed -i "1s/r1,r2/r2,r1/" z.csv'
-bad "z of fewer responses" "bad has z maps of 3 responses, expected 4 as the model has" scored \
+bad "z of fewer responses" "bad has z maps of 3 responses, but the model has 4" scored \
     'cut -d, -f1-4 z.csv >s; mv s z.csv'
-bad "z that are no numbers" "bad/z.csv line 3: r1 is 'zero', expected a number" scored 'sed -i "3s/,[^,]*/,zero/" z.csv'
+bad "z that are no numbers" "bad/z.csv line 3: r1 is 'zero', but must be a number" scored 'sed -i "3s/,[^,]*/,zero/" z.csv'
 bad "no z" "bad has no z maps; run score with --write z" scored 'rm z.csv'
 bad "no verdicts" "bad/abnormality.tsv cannot be opened: no such file or directory" scored 'rm abnormality.tsv'
-bad "no covariates" "bad/scored_participants.tsv: no column 'age', which the model has; its columns are participant_id, status, why, extrapolation_pct, label, ..." \
+bad "no covariates" "bad/scored_participants.tsv has no column 'age' (a covariate of the model); its columns are participant_id, status, why, extrapolation_pct, label, ..." \
     scored 'sed -i "1s/age/x_____________/" scored_participants.tsv'
 bad "a reference that was cut" "bad/reference.json line 2 is not JSON; run the command again" changed \
     'head -n 1 reference.json >s; mv s reference.json'
-bad "changes of other responses" "bad/change_z.csv: column 3 is 'nix', expected 'r2' as the model has it" changed \
+bad "changes of other responses" "bad/change_z.csv: column 3 is 'nix', but 'r2' in the model" changed \
     'sed -i "1s/r2/nix/" change_z.csv'
 cp -r held_out bad
 sed -i '2s/^r1/r4/' bad/metrics.tsv
 refused "metrics of other responses without a model" \
-    "bad/metrics.tsv line 2: response is 'r4', expected 'r1' as the z maps have it" report bad -o x.html
+    "bad/metrics.tsv line 2: response is 'r4', but 'r1' in the z maps" report bad -o x.html
 rm -rf bad
 cp -r scored bad
 sed -i '3s/,[^,]*/,1e308/; 5s/,[^,]*/,nan/' bad/z.csv
@@ -141,7 +141,7 @@ kronorm $I --background half.nii.gz -o x.html
 check "a background that was cut" grep -q '^kronorm: half.nii.gz: the compressed data ' "$logs/err"
 check "... has no page" test $code -eq 1 -a ! -e x.html
 ln study/mask.nii.gz mask
-refused "a background is an input" "mask is an input of this run and is not replaced; choose another output" \
+refused "a background is an input" "mask is an input of this run, so it is not replaced; choose another output" \
     $I --background study/mask.nii.gz -o mask --force
 for name in z.nii.gz metrics_z2.nii.gz; do
     cp -r maps bad

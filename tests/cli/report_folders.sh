@@ -32,19 +32,19 @@ refused "a folder of another model" 1 \
     other.safetensors --scored scored
 refused "a folder of cv beside a model" 2 \
     "crossed was written by cv, which has no single model; give the folder alone" model.safetensors --scored crossed
-refused "a folder of score alone" 2 "scored was written by score; give the model that it was made with, too" scored
-refused "a folder that is not there" 1 "nowhere: no such folder; give a folder that score, cv or change wrote" \
+refused "a folder of score alone" 2 "scored was written by score; also name the model that it was made with" scored
+refused "a folder that is not there" 1 "nowhere: this folder does not exist; give a folder that score, cv or change wrote" \
     model.safetensors --scored nowhere
 mkdir empty
 refused "a folder without a summary" 1 "empty has no summary.json; give a folder that score, cv or change wrote" \
     model.safetensors --scored empty
 refused "a folder of centiles" 1 \
-    "curves: its summary.json was written by another command; give a folder that score, cv or change wrote" model.safetensors --scored curves
+    "curves: summary.json was written by another command; give a folder that score, cv or change wrote" model.safetensors --scored curves
 
 mkdir old
 echo '{"pairs": 3, "changed": {"with_p": 3}}' >old/summary.json
 refused "changes whose summary does not name the model" 1 \
-    "old: its summary.json does not name the model; run change again" \
+    "old: summary.json does not name the model; run change again" \
     model.safetensors --scored old
 for d in cut other fewer named; do cp -r scored $d; done
 sed -i '$d' cut/abnormality.tsv
@@ -55,7 +55,7 @@ refused "a table of somebody else" 1 \
 sed -i '$d' fewer/metrics.tsv
 refused "metrics of fewer responses" 1 "fewer/metrics.tsv has 2 rows, but there are 3 responses; the files of this folder are from different runs, so run the command again" model.safetensors --scored fewer
 sed -i '2s/^r1/r9/' named/metrics.tsv
-refused "metrics of others" 1 "named/metrics.tsv line 2: response is 'r9', expected 'r1' as the model has it" \
+refused "metrics of others" 1 "named/metrics.tsv line 2: response is 'r9', but 'r1' in the model" \
     model.safetensors --scored named
 
 works "a folder of score" report model.safetensors --scored scored -o report.html

@@ -22,13 +22,13 @@ label rh.label.gii 3 '1 2 2' 'insula cuneus'
 
 both="--surface lh.gii,rh.gii"
 refused "labels of another atlas" \
-    "lh.label.gii,rh.label.gii: none of its regions is a response; they have names such as 'cuneus', but responses such as 'lh_a'" \
+    "lh.label.gii,rh.label.gii: no region is a response; regions have names such as 'cuneus', but responses such as 'lh_a'; use labels of the same atlas" \
     report model.safetensors $both --labels lh.label.gii,rh.label.gii -o page.html
 refused "vertices of another surface" "lh.gii,rh.gii has 7 vertices in all, but the responses have 4 (a table of regions needs --labels)" \
     report model.safetensors $both -o page.html
-refused "sides that are turned" "rh.gii is the right hemisphere, expected the left one first in --surface, then the right one" \
+refused "sides that are turned" "rh.gii is the right hemisphere, but --surface needs the left one first, then the right one" \
     report model.safetensors --surface rh.gii,lh.gii -o page.html
-misused "labels without a surface" ": --labels needs --surface, the surfaces that it belongs to" \
+misused "labels without a surface" ": --labels also needs --surface, with the surfaces that it belongs to" \
     report model.safetensors --labels lh.label.gii,rh.label.gii -o page.html
 
 sed '1s/h_a/h_insula_thickness/g; 1s/h_b/h_cuneus_thickness/g' regions.csv >atlas.csv

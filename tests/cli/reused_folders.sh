@@ -63,11 +63,11 @@ printf 's01\ns02\ns03\ns04\ns05\ns06\ns07\ns08\ns09\ns10\ns11\ns12\n' >list.txt
 cp list.txt keep.txt
 ln list.txt listed.safetensors
 refused "a model on top of the list of --where" \
-    "listed.safetensors is an input of this run and is not replaced; choose another output" \
+    "listed.safetensors is an input of this run, so it is not replaced; choose another output" \
     fit -c people.csv -y thickness.csv --where 'participant_id in @list.txt' -o listed.safetensors --force
 check "... which is as it was" cmp list.txt keep.txt
 ln -s nowhere link.safetensors
-refused "a link to nothing, before the fit" "link.safetensors exists already; use --force to replace it" \
+refused "a link to nothing, before the fit" "link.safetensors already exists; use --force to replace it" \
     fit -c people.csv -y thickness.csv -o link.safetensors --max-seconds 0.0001
 works "--force replaces the link" fit -c people.csv -y thickness.csv -o link.safetensors --force -q
 check "... by a file" test ! -L link.safetensors -a -f link.safetensors

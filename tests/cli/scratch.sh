@@ -67,7 +67,7 @@ failing "and so is what no number of responses would make possible" \
     'kronorm: this fit needs at least [0-9]*.[0-9] MB (*), but --memory allows 1.0 kB' \
     $F -y $list -o no.safetensors --memory 1k
 misused "a size that is none" \
-    " fit: --memory is '8 apples', expected a size such as 8G, 1.5G or 512M (see 'kronorm fit --help')" \
+    " fit: --memory is '8 apples', but must be a size such as 8G, 1.5G or 512M (see 'kronorm fit --help')" \
     $F -y $list -o no.safetensors --memory '8 apples'
 awk 'BEGIN { print "participant_id,age,y"
     for (i = 1; i <= 3000; i++) printf "s%04d,%d,%d\n", i, 20 + i % 50, i * 7919 % 101 }' >many.csv

@@ -55,7 +55,7 @@ misused "eleven visits" " simulate: --visits is 11; it must be 2 to 10, or 0 (se
 misused "decline without visits" \
     " simulate: --decline is a change between visits; give --visits too (see 'kronorm simulate --help')" simulate --decline 1 -o d
 misused "sites of an experiment" \
-    " simulate: --sites, --visits and --regions are for --kind cohort (see 'kronorm simulate --help')" \
+    " simulate: --sites, --visits and --regions apply only to --kind cohort (see 'kronorm simulate --help')" \
     simulate --kind miyawaki --sites 3 -o d
-misused "more sites than people" ": 30 healthy participants at 4 sites, expected at least 10 per site" simulate --samples 30 --sites 4 -o d
+misused "more sites than people" ": 30 healthy participants at 4 sites are too few; at least 10 per site are needed" simulate --samples 30 --sites 4 -o d
 done_testing

@@ -30,7 +30,7 @@ export KRONORM_COMM=none
 works "KRONORM_COMM=none: they are meant to" fit $fit
 export KRONORM_COMM=plugin/mine.so
 misused "a plugin is named by its whole path" \
-    ": KRONORM_COMM is 'plugin/mine.so', expected none, the name of a plugin or an absolute path" fit $fit
+    ": KRONORM_COMM is 'plugin/mine.so', but must be none, the name of a plugin or an absolute path" fit $fit
 export KRONORM_COMM="$work/mine.so"
 misused "... and is there" ": KRONORM_COMM is $work/mine.so, which cannot be read" fit $fit
 export KRONORM_COMM=mine.so

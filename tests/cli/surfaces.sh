@@ -73,17 +73,17 @@ check "... in their order" test "$(files plain)" = "z_1.mgh z_2.mgh "
 again() { refused "$1" "$2" score two.safetensors -c people.csv -o no -y "$3"; }
 again "one of two" "lh.all.mgh has one image per participant, but the model was trained on two" lh.all.mgh
 again "the wrong way round" \
-    "rh.all.mgh,lh.all.mgh: 50 x 1 x 1 voxels, expected 60 x 1 x 1 as in the model" rh.all.mgh,lh.all.mgh
+    "rh.all.mgh,lh.all.mgh: the image has 50 x 1 x 1 voxels instead of the 60 x 1 x 1 of the model; resample the images to one space" rh.all.mgh,lh.all.mgh
 cp lh.all.mgh lh.same.mgh && cp lh.all.mgh rh.same.mgh
 check "sides of one size" fit -y lh.same.mgh,rh.same.mgh --components 2 --folds 0 -o same.safetensors
 refused "... the wrong way round" "rh.same.mgh,lh.same.mgh has rh where the model has lh" \
     score same.safetensors -c people.csv -y rh.same.mgh,lh.same.mgh -o no
-again "of other people" "rh.few.mgh has 5 volumes, expected 30 as in lh.all.mgh" lh.all.mgh,rh.few.mgh
+again "of other people" "rh.few.mgh has 5 volumes instead of 30 as in lh.all.mgh" lh.all.mgh,rh.few.mgh
 refused "a side in the other's column" \
-    "swapped.txt line 7: p07.rh.mgz is rh by its name, expected lh as in p01.lh.mgz" \
+    "swapped.txt line 7: p07.rh.mgz is rh by its name, but this position is lh in p01.lh.mgz; use the same order in every line" \
     fit -c people.csv -y swapped.txt -o no.safetensors
 sed '3s/	[^	]*$//' mgz.txt >odd.txt
-refused "a line of one side" "odd.txt line 3: one path, unlike the previous lines" \
+refused "a line of one side" "odd.txt line 3 has one path, unlike the previous lines" \
     fit -c people.csv -y odd.txt -o no.safetensors
 
 # ---- CIFTI
@@ -107,29 +107,29 @@ check "a mask" fit -y dscalar.txt -m mask.dscalar.nii -o small.safetensors
 check "... leaves out what it says" sh -c "'$KRONORM' info small.safetensors --json | grep -q '\"n_responses\": 70,'"
 no() { refused "$1" "$2" fit -c people.csv -o no.safetensors -y "$3"; }
 no "other brain models" \
-    "moved.txt line 7: moved.dscalar.nii: its brain models differ from those of p01.dscalar.nii" moved.txt
-refused "... of a mask" "moved_mask.dscalar.nii: its brain models differ from those of dscalar.txt" \
+    "moved.txt line 7: moved.dscalar.nii: the brain models differ from those of p01.dscalar.nii; resample the files to the same grayordinates" moved.txt
+refused "... of a mask" "moved_mask.dscalar.nii: the brain models differ from those of dscalar.txt; resample the files to the same grayordinates" \
     fit -c people.csv -y dscalar.txt -m moved_mask.dscalar.nii -o no.safetensors
 head -n 1 people.csv >p07.csv && grep p07 people.csv >>p07.csv
 printf 'p07\tmoved.dscalar.nii\n' >p07.txt
-refused "... of new people" "p07.txt: its brain models differ from those of the model" \
+refused "... of new people" "p07.txt: the brain models differ from those of the model; resample the files to the same grayordinates" \
     score cifti.safetensors -c p07.csv -y p07.txt -o no
-no "parcels" "all.pscalar.nii has CIFTI intent 3000, expected dense scalars or a dense series" \
+no "parcels" "all.pscalar.nii has CIFTI intent 3000, but must contain dense scalars or a dense series" \
     all.pscalar.nii
 cp p01.dscalar.nii bare.dscalar.nii && patch bare.dscalar.nii 540 '\0'
 no "CIFTI without its XML" "bare.dscalar.nii is CIFTI without the XML that describes its grayordinates" bare.dscalar.nii
 cp p01.dscalar.nii long.dscalar.nii && patch long.dscalar.nii 546 '\1'
 kronorm fit -c people.csv -y long.dscalar.nii -o no.safetensors -q
 check "an extension that is too long" grep -Eq \
-    "^kronorm: long.dscalar.nii: a header extension promises [0-9]+ bytes, but [0-9]+ are there$" "$logs/err"
+    "^kronorm: long.dscalar.nii: a header extension declares [0-9]+ bytes, but [0-9]+ are there$" "$logs/err"
 sed 's/IndexCount="30"/IndexCount="29"/' p01.dscalar.nii >few.dscalar.nii
 no "a list of vertices that is too long" \
-    "few.dscalar.nii: a brain model of 29 grayordinates lists 30 indices, expected 29" few.dscalar.nii
+    "few.dscalar.nii: a brain model of 29 grayordinates lists 30 indices instead of 29" few.dscalar.nii
 sed 's/<\/BrainModel>/<\/BrainMadel>/' p01.dscalar.nii >broken.dscalar.nii
-no "broken XML" "broken.dscalar.nii: its CIFTI XML is invalid in line 1: mismatched tag" broken.dscalar.nii
+no "broken XML" "broken.dscalar.nii: the CIFTI XML is invalid in line 1 (mismatched tag)" broken.dscalar.nii
 edited 's/IndexCount=\(.\)30/IndexCount=\129/' cifti.safetensors >odd.safetensors
 refused "a model whose brain models do not add up" \
-    "odd.safetensors: a brain model of 29 grayordinates lists 30 indices, expected 29" info odd.safetensors
+    "odd.safetensors: a brain model of 29 grayordinates lists 30 indices instead of 29" info odd.safetensors
 # ---- overlap reads all of them, and writes the same
 awk -F '\t' 'BEGIN { OFS = "\t" } { print $1, NR == 1 ? "group" : NR % 2 ? "a" : "b" }' two/scored_participants.tsv >groups.tsv
 overlap() { ask_python overlap_maps.py "$@" groups.tsv; }

@@ -42,7 +42,7 @@ check "... says which, with both numbers" grep -q \
 works "... and keeps them" info auto --json
 check "... in the model" grep -q '"noise_choice"' "$logs/out"
 
-misused "auto without folds" " fit: --noise auto needs held-out participants, but --folds 0 has none (see 'kronorm fit --help')" \
+misused "auto without folds" " fit: --noise auto needs held-out participants, but --folds 0 holds none out (see 'kronorm fit --help')" \
     fit $data --noise auto --folds 0 -o none
 misused "as many components as leave nothing" \
     ": --components is 14, but with whitened noise 10 participants with 14 responses allow at most 8, because some variance must remain for the noise" \

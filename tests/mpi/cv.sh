@@ -92,7 +92,7 @@ alone "lists" -c people.csv --split test=.2
 
 tree >"$logs/before"
 ranks 2 "$KRONORM" cv -c cut.csv -y cut.npy --components 2 --folds 2 -o held -q
-ends "a folder with files" 1 "kronorm: held/folds.tsv exists already; use --force to replace it"
+ends "a folder with files" 1 "kronorm: held/folds.tsv already exists; use --force to replace it"
 ranks 3 "$KRONORM" cv -c cut.csv -y cut.npy --components 2 --folds 2 -o nowhere/held -q
 ends "a folder that cannot be created" 1 "$(env -u KRONORM_COMM "$KRONORM" cv -c cut.csv -y cut.npy --components 2 --folds 2 -o nowhere/held -q 2>&1)"
 "$FIT_CHECK" data 18 2049 whole small

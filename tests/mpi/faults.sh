@@ -9,7 +9,7 @@ begin
 ranks 3 "$KRONORM" fit -c nobody.csv -y thickness.csv -o m.safetensors
 ends "a file that is not there" 1 "kronorm: nobody.csv cannot be opened: no such file or directory"
 ranks 3 "$KRONORM" fit -c people.csv -o m.safetensors
-ends "an option that is not there" 2 "kronorm fit: -y, --responses is needed (see 'kronorm fit --help')"
+ends "an option that is not there" 2 "kronorm fit: option -y (--responses) is required (see 'kronorm fit --help')"
 ranks 2 "$KRONORM" fit $fit --noise iso --method kronprod --calibrate none --jobs 3
 ends "nor one that nobody knows" 2 "kronorm fit: unknown option --jobs (see 'kronorm fit --help')"
 ranks 2 "$KRONORM" cv -c people.csv -y nothing.csv -o held
@@ -19,14 +19,14 @@ ends "cv" 1 "kronorm: nothing.csv cannot be opened: no such file or directory"
 
 node=$(uname -n)
 launched -n 1 "$KRONORM" fit $fit --threads 1 : -n 2 "$KRONORM" fit $fit --threads 2
-ends "other threads" 2 "kronorm: rank 1 (node $node) has threads 2, rank 0 has 1; give all of them the same --threads"
+ends "other threads" 2 "kronorm: rank 1 (node $node) has threads 2, but rank 0 has 1; give all of them the same --threads"
 other="--covariates people.csv --use age --responses thickness.csv"
 launched -n 1 "$KRONORM" fit $fit : -n 2 "$KRONORM" fit $fit --method kronprod
 ends "a method that is the first's alone, for some of them" 2 "kronorm: rank 1 has a different command line from rank 0 (kronorm fit $other --method kronprod --output m.safetensors); start the same one everywhere, or set KRONORM_COMM=none"
 launched -n 1 "$KRONORM" fit $fit --method kronprod : -n 1 "$KRONORM" fit $fit
 ends "... and for the first of them" 2 "kronorm: rank 1 has a different command line from rank 0 (kronorm fit $other --output m.safetensors); start the same one everywhere, or set KRONORM_COMM=none"
 launched -n 1 "$KRONORM" fit $fit : -n 1 "$KRONORM" cv -c people.csv -y thickness.csv --use age -o held
-ends "another command" 2 "kronorm: rank 1 (node $node) has command cv, rank 0 has fit; start the same one everywhere"
+ends "another command" 2 "kronorm: rank 1 (node $node) has command cv, but rank 0 has fit; start the same one everywhere"
 one="uses only one; start it once, or set KRONORM_COMM=none if each process has its own input and output"
 ranks 3 "$KRONORM" info m.safetensors
 ends "a command that is not shared out" 2 "kronorm: mpirun or srun started 3 processes, but info uses only one; start it once, or set KRONORM_COMM=none if each process has its own input and output"
@@ -54,7 +54,7 @@ for rank in 1 0; do
     0) launched -n 1 true : -n 1 env LD_PRELOAD="$logs/alarm.so" "$KRONORM" fit $fit ;;
     esac
     ends "rank $rank is another program: the others do not wait for ever" 2 \
-        "kronorm: mpirun or srun started 2 processes, but some of them have not begun after 300 s; start the same command everywhere, or set KRONORM_COMM=none"
+        "kronorm: mpirun or srun started 2 processes, but some of them have not started after 300 s; start the same command everywhere, or set KRONORM_COMM=none"
 done
 if [ "$thorough" ]; then # files of one name that are others on each node
 mkdir here there
@@ -74,7 +74,7 @@ exec "$KRONORM" "$@"
 END
 begin
 ranks 3 sh node.sh fit -c all.csv -y all.npy -o m.safetensors
-ends "an array of another shape" 1 "kronorm: rank 1 (node $node) has responses of 40 x 2000 numbers of float32, rank 0 has 40 x 2100 numbers of float32; give all ranks the same files"
+ends "an array of another shape" 1 "kronorm: rank 1 (node $node) has responses of 40 x 2000 numbers of float32, but rank 0 has 40 x 2100 numbers of float32; give all ranks the same files"
 ranks 2 sh node.sh fit -c ../study/train_participants.tsv -y ../study/train_images.txt -m mask.nii.gz -o m.safetensors -q
 sed 's/ [0-9]* voxels ([0-9a-f]\{8\})/ .../g' "$logs/err" >"$logs/told" && mv "$logs/told" "$logs/err"
 ends "another mask" 1 "kronorm: rank 1 (node $node) has a mask of ..., rank 0 has ...; give all ranks the same file"
@@ -108,7 +108,7 @@ if [ "$thorough" ]; then
 export KRONORM_COMM=./libkronorm_mpi.so
 ranks 2 "$KRONORM" fit $fit
 ends "one in the working folder" 2 \
-    "kronorm: KRONORM_COMM is './libkronorm_mpi.so', expected none, the name of a plugin or an absolute path"
+    "kronorm: KRONORM_COMM is './libkronorm_mpi.so', but must be none, the name of a plugin or an absolute path"
 export KRONORM_COMM=libmine.so
 ranks 2 "$KRONORM" fit $fit
 ends "one that is not there" 2 "kronorm: libmine.so was found neither beside this program nor in its ../lib/kronorm"
@@ -129,7 +129,7 @@ ends "another library" 2 "kronorm: $work/libnone.so is not a plugin of kronorm"
 export KRONORM_COMM="$work/libold.so"
 ranks 2 "$KRONORM" fit $fit
 ends "one of another version" 2 \
-    "kronorm: $work/libold.so was built for another version of kronorm (interface 99, expected 2); rebuild it with make mpi"
+    "kronorm: $work/libold.so was built for another version of kronorm (interface 99 instead of 2); rebuild it with make mpi"
 fi
 case $mpi in openmpi) other=mpich ;; *) other=openmpi ;; esac
 if command -v mpicc.$other >/dev/null; then

@@ -122,7 +122,7 @@ ranks 2 "$KRONORM" fit -c cut.csv -y cut.npy --components 59 -o n.safetensors --
 check "what all find is said once" [ "$(said | grep -c '^kronorm: ')" = 1 -a $code -ne 0 ]
 
 ranks 3 "$KRONORM" fit -c lacks.csv -y lacks.npy -o n.safetensors --missing-responses drop -q
-ends "a person without a number" 1 "kronorm: lacks.npy row 8: no finite value; exclude it with --where or --match common"
+ends "a person without a number" 1 "kronorm: lacks.npy row 8 has no finite value; exclude it with --where or --match common"
 
 for column in 2100 7; do # of the second rank, then of both
     awk -F, -v c=$column 'BEGIN { OFS = FS } NR == 12 { $c = "much" } NR == 12 && c == 7 { $2100 = "little" } 1' broad.csv >text.csv
@@ -135,7 +135,7 @@ done
 : >empty.csv
 tree >"$logs/before"
 ranks 2 "$KRONORM" fit -c empty.csv -y broad.csv -o n.safetensors -q
-ends "an empty table" 1 "kronorm: empty.csv: the file is empty, expected a header and rows"
+ends "an empty table" 1 "kronorm: empty.csv is empty, but must contain a header and rows"
 
 # One image of the last rank's: the sentence of one process.
 image=$(tail -1 study/train_images.txt | cut -f2)

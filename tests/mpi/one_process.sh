@@ -34,7 +34,7 @@ refused "with a plugin"
 ranks 2 "$KRONORM" score model.safetensors $new --unseen prior -o out --part 1/2
 ends "... of parts too" 2 "kronorm: $(parts score 2)"
 ranks 2 "$KRONORM" score model.safetensors
-ends "an option that is missing is said once" 2 "kronorm score: -c, --covariates is needed (see 'kronorm score --help')"
+ends "an option that is missing is said once" 2 "kronorm score: option -c (--covariates) is required (see 'kronorm score --help')"
 launched -n 1 "$KRONORM" fit -c old.csv -y old_y.csv --use age -o m.safetensors : -n 1 "$KRONORM" score model.safetensors $new -o out
 ends "a fit does not wait for a process that scores" 2 "kronorm: rank 1 (node $node): $(parts score 2)"
 ranks 2 "$KRONORM" score --help

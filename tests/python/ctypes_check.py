@@ -252,7 +252,7 @@ def the_options():
     o = options("fit", noise="iso", strip_ids=None)
     check(text("options_get", o, b"noise") == "iso", "what was set")
     check(text("options_get", o, b"folds") == "10", "a default")
-    refused("{noise} is 'white', expected structured|iso|whitened|auto", "argument",
+    refused("{noise} is 'white', but must be structured|iso|whitened|auto", "argument",
             lambda: do(kn.options_set(ctx, o, b"noise", b"white")))
     do(kn.options_check(ctx, o))
     do(kn.options_set(ctx, o, b"folds", b"1"))
@@ -314,7 +314,7 @@ def a_model_as_bytes_and_as_a_file(model, folder):
     path = f"{folder}/model.safetensors"
     do(kn.model_save(ctx, back, path.encode(), INT(0)))
     check(pathlib.Path(path).read_bytes() == content, "the file is the bytes")
-    refused("exists already; use {force} to replace it", "io",
+    refused("already exists; use {force} to replace it", "io",
             lambda: do(kn.model_save(ctx, back, path.encode(), INT(0))))
     do(kn.model_save(ctx, back, path.encode(), INT(1)))
     opened = handle("model_open", ctx, path.encode())
@@ -375,7 +375,7 @@ def people_from_files(folder):
     check(size("data_count", d) == 40, "people of a file")
     free("model_free", handle("fit", ctx, d, o))
     check(os.path.exists(f"{folder}/files.safetensors.log.json"), "model and log are written")
-    refused("exists already; use {force} to replace it", "io", lambda: handle("fit", ctx, d, o))
+    refused("already exists; use {force} to replace it", "io", lambda: handle("fit", ctx, d, o))
     free("options_free", o)
     free("data_free", d)
     o = options("fit", responses=f"{folder}/people.csv")
@@ -461,7 +461,7 @@ def overlap_of_groups(folder):
     check((info.participants, info.groups, info.responses, info.files) == (20, 3, 9, len(os.listdir(f"{folder}/overlap"))),
           "overlap of three sites")
     check(all(map(math.isnan, info.least_p)), "no p of three groups")
-    refused("exists already; use {force} to replace it", "io", lambda: do(kn.overlap(ctx, o, None)))
+    refused("already exists; use {force} to replace it", "io", lambda: do(kn.overlap(ctx, o, None)))
     free("options_free", o)
     o = options("overlap", scored=f"{folder}/scored", output=f"{folder}/other")
     refused("{by} is needed", "argument", lambda: do(kn.overlap(ctx, o, None)))
@@ -505,7 +505,7 @@ def a_model_to_give_away(model, folder):
     do(kn.export(ctx, model, o, C.byref(info)))
     # 0.01 is what export promises; it leaves out directions up to that error, to bound leverages
     check(max(info.mean, info.sd, info.mean_between, info.sd_between) <= 0.01, "an export predicts the same")
-    refused("exists already; use {force} to replace it", "io", lambda: do(kn.export(ctx, model, o, None)))
+    refused("already exists; use {force} to replace it", "io", lambda: do(kn.export(ctx, model, o, None)))
     free("options_free", o)
     o = options("export")
     refused("{output} is needed", "argument", lambda: do(kn.export(ctx, model, o, None)))
@@ -532,7 +532,7 @@ def a_page(model, folder):
     check(json.loads(text.value)["summary"]["responses"] == 9, "the numbers of a page")
     do(kn.report_write(ctx, made, o, C.byref(info)))
     check(info.responses == 9 and info.bytes == os.path.getsize(f"{folder}/report.html"), "the page")
-    refused("exists already; use {force} to replace it", "io", lambda: do(kn.report_write(ctx, made, o, None)))
+    refused("already exists; use {force} to replace it", "io", lambda: do(kn.report_write(ctx, made, o, None)))
     free("report_free", made)
     free("options_free", o)
     o = options("report", scored=f"{folder}/nowhere")
@@ -547,7 +547,7 @@ def everybody_held_out(train, folder):
     check((info.folds, info.responses, info.adapted) == (4, 9, 0) and info.participants > 20, "four folds")
     check(info.files == len(os.listdir(f"{folder}/held_out")), "their files")
     check(math.isfinite(info.MSLL) and math.isnan(info.adapted_MSLL), "their metrics")
-    refused("exists already; use {force} to replace it", "io", lambda: do(kn.cv(ctx, train, o, None)))
+    refused("already exists; use {force} to replace it", "io", lambda: do(kn.cv(ctx, train, o, None)))
     free("options_free", o)
 
 

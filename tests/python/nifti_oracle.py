@@ -277,7 +277,7 @@ first = open(path("y.nii"), "rb").read()
 ask("copy", path("x.nii"), path("y.nii"))
 check(first == open(path("y.nii"), "rb").read(), "same bytes twice")
 check(refused("copy", path("x.nii"), path("x.nii")) ==
-      "x.nii is an input of this run and is not replaced; choose another output", "input")
+      "x.nii is an input of this run, so it is not replaced; choose another output", "input")
 
 # ---- cohorts --------------------------------------------------------------------------------
 

@@ -51,12 +51,12 @@ for kind in TYPES:
 
 np.save(path("cube.npy"), np.zeros((2, 2, 2)))
 check(refused("npy", path("cube.npy"), path("x")) ==
-      "cube.npy: an array of 3 dimensions, expected 1 or 2", "cube")
+      "cube.npy: the array has 3 dimensions, but must have 1 or 2", "cube")
 np.save(path("scalar.npy"), np.float64(1))
 check("0 dimensions" in refused("npy", path("scalar.npy"), path("x")), "scalar")
 np.save(path("half.npy"), np.zeros(3, "f2"))
 check(refused("npy", path("half.npy"), path("x")) ==
-      "half.npy: elements of type '<f2', expected float32, float64, an integer or bool", "half")
+      "half.npy: the elements have type '<f2', but must be float32, float64, integers or bool", "half")
 np.save(path("text.npy"), np.array(["a", "b"]))
 check("elements of type '<U1'" in refused("npy", path("text.npy"), path("x")), "text")
 np.save(path("complex.npy"), np.zeros(3, "c16"))

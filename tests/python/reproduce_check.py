@@ -216,8 +216,8 @@ def interrupted(data, out):
 
 def usage(data, folder):
     out = f"{folder}/none"
-    refused(run("reproduce", "-o", out), 2, "--data is needed")
-    refused(run("reproduce", "--data", data), 2, "--output is needed")
+    refused(run("reproduce", "-o", out), 2, "option --data is required")
+    refused(run("reproduce", "--data", data), 2, "option -o (--output) is required")
     refused(reproduce(data, out, "--components", "10,x"), 2, "--components is '10,x'")
     refused(reproduce(data, out, "--components", "0"), 2, "--components is '0'")
     refused(reproduce(data, out, "--variants", "fast"), 2, "--variants has 'fast'")

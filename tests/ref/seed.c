@@ -29,7 +29,7 @@ static void choose_seed(void)
         errno = 0;
         run_seed = strtoull(given, &end, 10);
         if (*end || errno || *given == '-') {
-            fprintf(stderr, "KN_SEED is '%s', expected a whole number from 0\n", given);
+            fprintf(stderr, "KN_SEED is '%s', but must be a whole number from 0\n", given);
             exit(2);
         }
     } else {

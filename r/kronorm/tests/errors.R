@@ -63,7 +63,7 @@ stopifnot(identical(fit_small(data = by_age, responses = named[row.names(by_age)
                     fit_small(data = by_age, responses = Y[order(d$age), ])$bytes))
 
 # options
-refused(fit_small(missing = "foo"), "missing is 'foo', expected error|drop|mean", "kronorm_error_argument")
+refused(fit_small(missing = "foo"), "missing is 'foo', but must be error|drop|mean", "kronorm_error_argument")
 refused(fit_small(wibble = 1), "wibble", "kronorm_error_argument")
 refused(fit_small(seed = NA), "seed is logical with NA")
 refused(fit_small(seed = character()), "seed is empty")

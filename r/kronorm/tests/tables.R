@@ -23,7 +23,7 @@ summary <- kronorm:::read_json(paste(readLines(file.path(folder, "summary.json")
 stopifnot(identical(summary(scores)$AUC, summary$AUC), summary$AUC$extreme_z_low$auc > 0.6)
 z <- as.matrix(read.csv(file.path(folder, "z.csv"), row.names = 1))
 stopifnot(same(z, suppressWarnings(zscore(m, new, Y))))
-refused(score(m, new, Y, output = folder), "exists already; use force = TRUE", "kronorm_error_io")
+refused(score(m, new, Y, output = folder), "already exists; use force = TRUE", "kronorm_error_io")
 
 # a part of it is a plain table, whose summary is its own
 stopifnot(identical(class(scores[1:3, ]), "data.frame"), is.null(attr(scores[1:3, ], "summary")), inherits(scores, "kronorm_scores"))
@@ -46,7 +46,7 @@ stopifnot(is.numeric(attr(curves, "params")$mean))
 pdf(NULL)
 stopifnot(identical(plot(curves, "region_02"), curves))
 invisible(plot(plain, over = "age"))        # both sexes
-refused(plot(curves, "nose"), "y is \"nose\", expected the name of a response such as \"region_01\"")
+refused(plot(curves, "nose"), "y is \"nose\", but must be the name of a response such as \"region_01\"")
 refused(plot(curves[1:3]), "expected the result of centiles()")
 invisible(dev.off())
 knife <- suppressWarnings(centiles(plain, "age", training = cohort$data[train, ], training_responses = cohort$responses[train, ],
@@ -70,7 +70,7 @@ elsewhere <- transform(new, site = "Ulm") # options of the scoring
 refused(report(m, tempfile(), elsewhere, Y), "from a site that is not in the training data")
 suppressWarnings(report(m, page <- tempfile(), elsewhere, Y, unseen = "prior"))
 stopifnot(file.exists(page))
-refused(report(m, page), "exists already; use force = TRUE", "kronorm_error_io")
+refused(report(m, page), "already exists; use force = TRUE", "kronorm_error_io")
 refused(report(m, tempfile(), responses = Y), "responses are given without newdata")
 
 # JSON as lists

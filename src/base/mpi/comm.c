@@ -296,7 +296,7 @@ kn_status kn_comm_check_equal(kn_ctx *ctx, const char *what, const char *mine, c
     strncpy(first, mine, sizeof first - 1);
     KN_TRY(kn_comm_broadcast(ctx, first, sizeof first, 0));
     if (strncmp(first, mine, sizeof first - 1) != 0)
-        status = kn_fail(ctx, KN_ERR_DATA, "rank %d (node %s) has %s %.255s, rank 0 has %s; %s",
+        status = kn_fail(ctx, KN_ERR_DATA, "rank %d (node %s) has %s %.255s, but rank 0 has %s; %s",
                          c->rank, find_node_name(&u), what, mine, first, remedy);
     status = kn_comm_agree_status(ctx, status);
 out:

@@ -38,7 +38,8 @@ kn_status kn_comm_find(kn_ctx *ctx, const char *name, char *path, size_t size)
     if (!*name || strchr(name, '/'))
         return kn_fail(
             ctx, KN_ERR_ARGUMENT,
-            "KRONORM_COMM is '%s', expected none, the name of a plugin or an absolute path", name);
+            "KRONORM_COMM is '%s', but must be none, the name of a plugin or an absolute path",
+            name);
     if (find_program_folder(folder, sizeof folder))
         for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES; i++) {
             int n = snprintf(path, size, "%s%s/%s", folder, PLACES[i], name);
@@ -61,7 +62,7 @@ kn_status kn_comm_load(kn_ctx *ctx, const char *path, kn_comm *out)
         return kn_fail(ctx, KN_ERR_FORMAT, "%s is not a plugin of kronorm", path);
     if (plugin->abi != KN_COMM_ABI || plugin->comm_bytes != sizeof *out)
         return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s was built for another version of kronorm (interface %d, expected %d); "
+                       "%s was built for another version of kronorm (interface %d instead of %d); "
                        "rebuild it with make mpi",
                        path, plugin->abi, KN_COMM_ABI);
     const char *why = plugin->begin(out);

@@ -267,15 +267,16 @@ kn_status kn_option_refuse(kn_ctx *ctx, const kn_option_row *r, const char *text
         format_alternatives(r->words, list, sizeof list);
         snprintf(wrong, sizeof wrong, "%.*s", (int)strcspn(w, ","), w);
         kn_suggest_words(&near, r->words);
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} has '%.*s', expected %s%s", r->key,
-                       (int)strcspn(w, ","), w, list, kn_did_you_mean(&near, "", suggestion));
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} contains '%.*s', but its parts must be %s%s",
+                       r->key, (int)strcspn(w, ","), w, list,
+                       kn_did_you_mean(&near, "", suggestion));
     }
     if (r->type == KN_ROW_COUNT && !r->words && parse_int(text, &x))
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} is %d; it must be %s", r->key, x, expected);
     snprintf(wrong, sizeof wrong, "%s", text);
     if (r->type != KN_ROW_SUM)
         kn_suggest_words(&near, r->words);
-    return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} is '%s', expected %s%s", r->key, text,
+    return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} is '%s', but must be %s%s", r->key, text,
                    r->type == KN_ROW_CHOICE || r->type == KN_ROW_WORD || !expected ? r->words
                                                                                    : expected,
                    kn_did_you_mean(&near, "", suggestion));

@@ -314,7 +314,7 @@ static kn_status check_words(kn_ctx *ctx, const kn_option_row *r, const void *at
     bool text = r->type == KN_ROW_WORD || r->type == KN_ROW_SUM;
     if (!text || !*(const char *const *)at || kn_option_parse(r, *(const char *const *)at, &unused))
         return KN_OK;
-    return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} is '%s', expected %s", r->key,
+    return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} is '%s', but must be %s", r->key,
                    *(const char *const *)at, r->expected ? r->expected : r->words);
 }
 

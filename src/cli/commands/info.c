@@ -117,7 +117,7 @@ static int run_info(cli_run *run)
         return 0;
     }
     if (run->n_words != 1)
-        return cli_usage_error("info", "one model file is needed, or --build");
+        return cli_usage_error("info", "give one model file, or --build");
     kn_status status = kn_model_open(run->ctx, run->word[0], &model);
     if (status == KN_OK)
         status = (run->json ? kn_model_json : kn_model_words)(run->ctx, model, &text);

@@ -50,7 +50,7 @@ static int run_report(cli_run *run)
     kn_report_info info = {.size = sizeof info};
     if (!print && !kn_options_get(run->options, "output") &&
         !kn_options_get(run->options, "figures"))
-        return cli_usage_error("report", "-o, --output is needed, or --figures or --json");
+        return cli_usage_error("report", "option -o (--output), --figures or --json is required");
     kn_status status = open_first(run, &model);
     if (status == KN_OK)
         status = kn_report_compute(run->ctx, model, run->options, &made);

@@ -187,8 +187,8 @@ static kn_status check_model(kn_ctx *ctx, const kn_model *m, const kn_settings *
                        "%s was fitted to numeric arrays and has no encoding of covariates", name);
     if (m->batch.M == 0)
         return kn_fail(ctx, KN_ERR_DATA,
-                       "%s has no batch effect that could have new levels; fit with {batch} and "
-                       "the name of its column",
+                       "%s has no batch effect that could have new levels; fit again, with the "
+                       "column of sites in {batch}",
                        name);
     if (m->sites.T == 0)
         return kn_fail(ctx, KN_ERR_DATA,
@@ -237,7 +237,7 @@ static kn_status check_known(kn_ctx *ctx, const work *w)
         return KN_OK;
     return kn_fail(ctx, KN_ERR_DATA,
                    "%s: %td of %td participants are from a %s that is already in the model (%s), "
-                   "expected new ones only; select rows with {where}",
+                   "but only new sites can be added; exclude them with {where}",
                    kn_table_path(w->data->covariates), known, w->participants.n,
                    kn_clipped(w->model->encoding.column[w->model->batch.column[0]].name).text,
                    list.text);
@@ -261,7 +261,8 @@ static kn_status read_levels(kn_ctx *ctx, work *w)
         if (!whole) {
             status =
                 kn_fail(ctx, KN_ERR_DATA,
-                        "%s %s %td: a control has no %s; fill it in, or use {missing=drop}",
+                        "%s %s %td: a control has no %s; fill it in, or use {missing=drop} to "
+                        "exclude the control",
                         kn_table_path(w->data->covariates), kn_table_unit(w->data->covariates),
                         kn_table_line(w->data->covariates, row),
                         kn_clipped(w->model->encoding.column[w->model->batch.column[0]].name).text);
@@ -593,8 +594,8 @@ static kn_status check_values(kn_ctx *ctx, const work *w)
         if (far > DISTANT)
             return kn_fail(
                 ctx, KN_ERR_DATA,
-                "%s: the controls of %s are more than %.0f standard deviations from their "
-                "predictions; check that units and processing match the training sample",
+                "%s: the responses of the controls of %s are more than %.0f standard deviations "
+                "from the predictions; check that units and processing match the training sample",
                 kn_data_responses_name(w->data), name, DISTANT);
     }
     return KN_OK;
@@ -613,11 +614,10 @@ static void log_training(kn_ctx *ctx, const work *w)
                 break;
             }
     if (known > 0)
-        kn_log(
-            ctx, KN_LOG_WARNING,
-            "controls have IDs of training participants, %td of %td; check whether their site is "
-            "in the model under another name",
-            known, w->participants.n);
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td of %td controls have the IDs of training participants; check whether their "
+               "site is in the model under another name",
+               known, w->participants.n);
 }
 
 /* Run the adaptation: participants, sites, residuals, estimates, model, files. *adapted is owned by

@@ -59,7 +59,7 @@ static kn_status check_needs(kn_ctx *ctx, const kn_centiles_work *w)
     if (trained && !w->training && (!s->covariates || !s->responses))
         return kn_fail(
             ctx, KN_ERR_ARGUMENT,
-            "{bands=jackknife} needs {covariates} and {responses} of the training sample");
+            "{bands=jackknife} needs the {covariates} and {responses} of the training sample");
     if (s->covariates && !s->responses)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{covariates} needs {responses}");
     if (s->people && !s->responses)
@@ -77,7 +77,7 @@ static kn_status parse_centiles(kn_ctx *ctx, kn_centiles_work *w)
     int n = kn_list_numbers(w->s.centiles, p);
     if (n < 1 || n > KN_CENTILES_MAX)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{centiles} is '%s', expected up to %d numbers between 0 and 100",
+                       "{centiles} is '%s', but must be up to %d numbers between 0 and 100",
                        kn_clipped(w->s.centiles).text, KN_CENTILES_MAX);
     for (int k = 0; k < n; k++) {
         char text[KN_NUMBER_SIZE];
@@ -152,8 +152,8 @@ static kn_status choose_responses(kn_ctx *ctx, kn_centiles_work *w)
     if (!kn_centiles_images(w) && rows > KN_CENTILES_ROWS)
         status =
             kn_fail(ctx, KN_ERR_ARGUMENT,
-                    "%td responses at %td points and %d centiles are a table of %.0f rows, "
-                    "expected at most %d; select responses with {targets}, or use a smaller {grid}",
+                    "%td responses at %td points and %d centiles make a table of %.0f rows, but at "
+                    "most %d are allowed; select responses with {targets}, or use a smaller {grid}",
                     w->S, w->grid.n, w->n_centiles, rows, KN_CENTILES_ROWS);
 out:
     kn_names_clear(&patterns);

@@ -73,7 +73,7 @@ static kn_status check_over(kn_ctx *ctx, const kn_grid *g)
     const kn_covariate *k = &r->column[g->over];
     const kn_design_column *d = &g->model->x.column[first_raw(r, g->over)];
     if (is_category(r, g->over))
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "{over}: %s is a category, expected a number",
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{over}: %s is a category, but must be a number",
                        k->name);
     if (d->constant)
         return kn_fail(
@@ -104,7 +104,7 @@ static kn_status refuse_level(kn_ctx *ctx, const kn_covariate *k, const char *te
     kn_listing list = {.limit = KN_NAMES_LISTED};
     for (ptrdiff_t l = 0; l < k->levels.n; l++)
         kn_listing_add(&list, k->levels.text[l]);
-    return kn_fail(ctx, KN_ERR_ARGUMENT, "{at}: %s is '%s', expected %s or %s", k->name,
+    return kn_fail(ctx, KN_ERR_ARGUMENT, "{at}: %s is '%s', but must be %s or %s", k->name,
                    kn_clipped(text).text, list.text, AVERAGE);
 }
 
@@ -134,18 +134,18 @@ static kn_status set_number(kn_ctx *ctx, const kn_grid *g, ptrdiff_t c, const ch
     if (kn_names_equal(text, AVERAGE))
         return KN_OK;
     if (kn_number_parse(text, code) != KN_CELL_NUMBER)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "{at}: %s is '%s', expected a number or %s", k->name,
-                       kn_clipped(text).text, AVERAGE);
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{at}: %s is '%s', but must be a number or %s",
+                       k->name, kn_clipped(text).text, AVERAGE);
     kn_design_range(d, f, &low, &high);
     if (d->column[f].constant && (*code < low || *code > high))
         kn_log(ctx, KN_LOG_WARNING,
                "%s was %g in the whole training sample, so its value in {at} has no effect",
                k->name, low);
     else if (d->additive && (*code < low || *code > high))
-        kn_log(
-            ctx, KN_LOG_WARNING,
-            "%s = %g is outside %g to %g (half a range beyond the training sample) and is clamped",
-            k->name, *code, low, high);
+        kn_log(ctx, KN_LOG_WARNING,
+               "%s = %g is outside %g to %g (the training range, extended by half of it at each "
+               "end) and is clamped",
+               k->name, *code, low, high);
     return KN_OK;
 }
 
@@ -177,7 +177,8 @@ static kn_status parse_item(kn_ctx *ctx, kn_grid *g, char *text, bool *given)
     ptrdiff_t c = -1;
     char *eq = strchr(text, '=');
     if (!eq || eq == text)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "{at} has '%s', expected COVARIATE=VALUE",
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{at} contains '%s', but its parts must be COVARIATE=VALUE",
                        kn_clipped(text).text);
     *eq = '\0';
     KN_TRY(find_covariate(ctx, &g->model->encoding, "at", text, &c));
@@ -251,8 +252,8 @@ static kn_status find_common_site(kn_ctx *ctx, kn_grid *g)
     if (g->site.without_site || trained == b->M)
         return KN_OK;
     return kn_fail(ctx, KN_ERR_ARGUMENT,
-                   "{at}: %s and the other batch effects define a site together; give a "
-                   "combination of the training sample, or set all of them to %s",
+                   "{at}: %s and the other batch effects together define a site; give a "
+                   "combination that occurs in the training sample, or set all of them to %s",
                    g->model->encoding.column[b->column[0]].name, AVERAGE);
 }
 

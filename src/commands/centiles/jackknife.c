@@ -82,8 +82,8 @@ static kn_status check_participants(kn_ctx *ctx, const kn_centiles_work *w, cons
         if (strcmp(p->space.name[j], m->space.name[j]) !=
             0) /* for arrays; files are matched by name */
             return kn_fail(ctx, KN_ERR_DATA,
-                           "%s: response %td is '%s', expected '%s'; {bands=jackknife} needs the "
-                           "responses of the training sample",
+                           "%s: response %td is '%s', but '%s' in the model; {bands=jackknife} "
+                           "needs the responses of the training sample",
                            name, j + 1, p->space.name[j], m->space.name[j]);
     if (p->n != m->info.n_samples)
         return kn_fail(ctx, KN_ERR_DATA,

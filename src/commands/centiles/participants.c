@@ -196,10 +196,11 @@ kn_status kn_points_check(kn_ctx *ctx, kn_centiles_work *w)
     for (int k = 0; kn_centiles_images(w) && k < N_MAPS; k++)
         KN_TRY(kn_mapfile_check(ctx, &layout, MAPS[k], 1, true));
     if (!kn_centiles_images(w) && rows > KN_CENTILES_ROWS)
-        status = kn_fail(ctx, KN_ERR_ARGUMENT,
-                         "%td participants and %td responses are a table of %.0f rows, expected at "
-                         "most %d; select responses with {targets}, or participants with {where}",
-                         kn_data_count(w->participants), w->S, rows, KN_CENTILES_ROWS);
+        status =
+            kn_fail(ctx, KN_ERR_ARGUMENT,
+                    "%td participants and %td responses make a table of %.0f rows, but at most %d "
+                    "are allowed; select responses with {targets}, or participants with {where}",
+                    kn_data_count(w->participants), w->S, rows, KN_CENTILES_ROWS);
 out:
     return status;
 }

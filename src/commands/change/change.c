@@ -215,10 +215,10 @@ static kn_status check_controls(kn_ctx *ctx, const work *w)
 {
     if (w->result.saved || w->visits.n_controls >= KN_CHANGE_MIN)
         return KN_OK;
-    return kn_fail(ctx, KN_ERR_DATA,
-                   "%s: %td participants with {reference=%s} have two visits, expected at least %d",
-                   kn_table_path(w->data->covariates), w->visits.n_controls, w->s.controls,
-                   KN_CHANGE_MIN);
+    return kn_fail(
+        ctx, KN_ERR_DATA,
+        "%s: %td participants with {reference=%s} have two visits, but at least %d are needed",
+        kn_table_path(w->data->covariates), w->visits.n_controls, w->s.controls, KN_CHANGE_MIN);
 }
 
 /* Read the data, make the pairs, check the output files, and allocate the results. */
@@ -356,9 +356,8 @@ static void use_model_reference(kn_ctx *ctx, work *w)
     if (w->own.threshold == w->s.threshold)
         return;
     kn_log(ctx, KN_LOG_WARNING,
-           "%s stores counts of its reference beyond %g only, so there are no n_low_p and n_high_p "
-           "for "
-           "{threshold=%g}",
+           "%s stores the counts of its reference only for |z| > %g, so n_low_p and n_high_p are "
+           "n/a with {threshold=%g}",
            model_name(w), w->own.threshold, w->s.threshold);
     w->own.threshold = w->s.threshold;
     w->own.n[KN_CHANGE_N_LOW] = w->own.n[KN_CHANGE_N_HIGH] = 0;

@@ -53,7 +53,7 @@ static kn_status read_rows(kn_ctx *ctx, job *j)
     const kn_sample *p = j->participants;
     ptrdiff_t col = kn_column_find(j->table, j->s->session);
     if (col < 0)
-        return kn_column_unknown(ctx, j->table, j->s->session, "which {visit} names");
+        return kn_column_unknown(ctx, j->table, j->s->session, "named in {visit}");
     j->v->n_rows = p->n;
     KN_TRY(alloc_texts(ctx, p->n, &j->v->participant));
     KN_TRY(alloc_texts(ctx, p->n, &j->v->visit));
@@ -88,14 +88,14 @@ static kn_status read_times(kn_ctx *ctx, job *j)
         return KN_OK;
     ptrdiff_t col = kn_column_find(j->table, name);
     if (col < 0)
-        return kn_column_unknown(ctx, j->table, name, "which {interval} names");
+        return kn_column_unknown(ctx, j->table, name, "named in {interval}");
     j->v->interval_name = kn_table_name(j->table, col);
     KN_TRY(kn_alloc_d(ctx, j->participants->n, &j->time));
     for (ptrdiff_t i = 0; i < j->participants->n; i++) {
         ptrdiff_t row = j->participants->covariate_row[i];
         kn_cell cell = kn_table_number(j->table, row, col, &j->time[i]);
         if (cell == KN_CELL_TEXT)
-            KN_TRY(kn_cell_refused(ctx, j->table, row, col, "expected a number"));
+            KN_TRY(kn_cell_refused(ctx, j->table, row, col, "but must be a number"));
         if (cell != KN_CELL_NUMBER)
             j->time[i] = NAN;
     }
@@ -138,13 +138,13 @@ static kn_status check_order(kn_ctx *ctx, const job *j, ptrdiff_t a, ptrdiff_t b
     const kn_visits *v = j->v;
     if (kn_names_equal(v->visit[a], v->visit[b]))
         return kn_fail(ctx, KN_ERR_DATA,
-                       "%s: visit '%s' of %s is on %ss %td and %td, expected only one", path,
+                       "%s: visit '%s' of %s is on %ss %td and %td, but must occur only once", path,
                        kn_clipped(v->visit[a]).text, kn_clipped(v->participant[a]).text, unit,
                        table_line(j, a), table_line(j, b));
     if (j->time && j->time[b] < j->time[a])
         return kn_fail(ctx, KN_ERR_DATA,
-                       "%s %s %td: %s of %s is %g at visit '%s' and was %g at visit '%s'; visit "
-                       "names must sort in time order",
+                       "%s %s %td: %s of %s is %g at visit '%s', but was %g at visit '%s'; the "
+                       "names of visits must sort in order of time",
                        path, unit, table_line(j, b), kn_clipped(v->interval_name).text,
                        kn_clipped(v->participant[a]).text, j->time[b], kn_clipped(v->visit[b]).text,
                        j->time[a], kn_clipped(v->visit[a]).text);
@@ -266,9 +266,9 @@ static void log_order(kn_ctx *ctx, const job *j)
     }
     if (one)
         kn_log(ctx, KN_LOG_WARNING,
-               "%s tells which visit of %td pair%s is the first, so '%s' is taken to be before "
-               "'%s' alphabetically; use numbers or dates in {visit}",
-               v->interval_name ? "neither number nor time" : "no number", n, n == 1 ? "" : "s",
+               "%s shows which visit of %td pair%s is the first, so '%s' is taken to precede "
+               "'%s' in alphabetical order; use numbers or dates in {visit}",
+               v->interval_name ? "neither a number nor a time" : "no number", n, n == 1 ? "" : "s",
                kn_clipped(v->visit[one->first]).text, kn_clipped(v->visit[one->second]).text);
 }
 
@@ -295,12 +295,13 @@ static void log_visits(kn_ctx *ctx, const job *j)
             kn_listing_add(&moved, v->id[i]);
         }
     if (v->n_single > 0)
-        kn_log(ctx, KN_LOG_WARNING, "participants with only one visit are excluded, %td of %td",
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td of %td participants are excluded, because they have only one visit",
                v->n_single, v->n_single + v->n_participants);
     if (n_mixed > 0)
         kn_log(
             ctx, KN_LOG_WARNING,
-            "{reference=%s} holds for only some visits of %td %s; excluded from the reference: %s",
+            "{reference=%s} applies to only some visits of %td %s, excluded from the reference: %s",
             j->s->controls, n_mixed, n_mixed == 1 ? "participant" : "participants", mixed.text);
     if (n_moved > 0)
         kn_log(ctx, KN_LOG_WARNING,
@@ -351,7 +352,7 @@ kn_status kn_visits_new(kn_ctx *ctx, const kn_settings *s, const kn_model *model
     KN_TRY(name_pairs(ctx, &j));
     log_visits(ctx, &j);
     if (out->n_pairs == 0)
-        status = kn_fail(ctx, KN_ERR_DATA, "%s: no participant has two visits in {visit=%s}",
+        status = kn_fail(ctx, KN_ERR_DATA, "%s: no participant has two visits; check {visit=%s}",
                          kn_table_path(j.table), s->session);
 out:
     kn_free(j.flag);

@@ -24,11 +24,12 @@ kn_status kn_check_view(kn_ctx *ctx, kn_view v, const char *name)
     if (!v.data)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "%s has no data (a null pointer)", name);
     if (v.type != KN_F64 && v.type != KN_F32)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s has type %d, expected KN_F64 or KN_F32", name,
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s has type %d, but must be KN_F64 or KN_F32", name,
                        (int)v.type);
     if (v.rows < 1 || v.cols < 1)
-        return kn_fail(ctx, KN_ERR_SHAPE, "%s is %td x %td, expected at least one row and column",
-                       name, v.rows, v.cols);
+        return kn_fail(ctx, KN_ERR_SHAPE,
+                       "%s is %td x %td, but must have at least one row and column", name, v.rows,
+                       v.cols);
     if (v.rows > INT_MAX / 2 || v.cols > INT_MAX / 2)
         return kn_fail(ctx, KN_ERR_SHAPE, "%s is %td x %td, beyond %d in one direction", name,
                        v.rows, v.cols, INT_MAX / 2);
@@ -81,7 +82,7 @@ static kn_status check_noise(kn_ctx *ctx, const kn_settings *s)
         return KN_OK;
     if (s->noise == KN_NOISE_AUTO && s->folds == 0)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{noise=auto} needs held-out participants, but {folds=0} has none");
+                       "{noise=auto} needs held-out participants, but {folds=0} holds none out");
     if (s->task_kernel)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{task_kernel} requires {noise=iso}");
     if (s->task_scale != KN_TASK_SCALE_NONE)
@@ -113,13 +114,13 @@ static kn_status check_additive(kn_ctx *ctx, const kn_settings *s)
                        "{sample_kernel=%s}: additive cannot be combined with other kernels", sum);
     if (s->interaction)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{interaction} needs {sample_kernel=additive}, but it is %s", sum);
+                       "{interaction} requires {sample_kernel=additive}, not %s", sum);
     if (s->batch && strcmp(s->batch, "auto") != 0 && strcmp(s->batch, "none") != 0)
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{batch=%s} needs {sample_kernel=additive}, but it is %s", s->batch, sum);
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{batch=%s} requires {sample_kernel=additive}, not %s",
+                       s->batch, sum);
     if (kn_group_column(s->group))
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{group=%s} needs {sample_kernel=additive}, but it is %s", s->group, sum);
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{group=%s} requires {sample_kernel=additive}, not %s",
+                       s->group, sum);
     return KN_OK;
 }
 
@@ -163,7 +164,7 @@ static kn_status check_endings(kn_ctx *ctx, const kn_settings *s)
     for (size_t k = 0; k < sizeof outputs / sizeof *outputs; k++)
         for (size_t e = 0; e < sizeof FOREIGN / sizeof *FOREIGN; e++)
             if (outputs[k].path && kn_path_ends(outputs[k].path, FOREIGN[e]))
-                return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} is '%s', expected %s", outputs[k].key,
+                return kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} is '%s', but must be %s", outputs[k].key,
                                outputs[k].path, outputs[k].expected);
     return KN_OK;
 }

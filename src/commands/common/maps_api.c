@@ -108,11 +108,12 @@ out:
 static kn_status check_folds(kn_ctx *ctx, ptrdiff_t N, int folds, const int *fold)
 {
     if (folds < 2 || folds > N)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "folds is %d, expected 2 to %td", folds, N);
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "folds is %d, but must be 2 to %td", folds, N);
     for (ptrdiff_t i = 0; fold && i < N; i++)
         if (fold[i] < 0 || fold[i] >= folds)
-            return kn_fail(ctx, KN_ERR_ARGUMENT, "fold of participant %td is %d, expected 0 to %d",
-                           i + 1, fold[i], folds - 1);
+            return kn_fail(ctx, KN_ERR_ARGUMENT,
+                           "fold of participant %td is %d, but must be 0 to %d", i + 1, fold[i],
+                           folds - 1);
     return KN_OK;
 }
 

@@ -145,8 +145,9 @@ static kn_status open_file(kn_ctx *ctx, const kn_scored *s, ptrdiff_t i, kn_zfil
     } else if (kn_path_ends(path, ".npy")) {
         KN_TRY(kn_npy_open(ctx, path, &f->array));
         if (f->array.header.fortran && f->array.header.rows > 1)
-            status = kn_fail(ctx, KN_ERR_FORMAT,
-                             "%s is in Fortran order, expected C order as score writes it", path);
+            status =
+                kn_fail(ctx, KN_ERR_FORMAT,
+                        "%s is in Fortran order, but must be in C order, as score writes it", path);
     } else {
         if (s->parts > 1)
             KN_TRY(map_path(ctx, s, i, 1, second));
@@ -181,7 +182,7 @@ static kn_status read_table_row(kn_ctx *ctx, const kn_zfile *f, ptrdiff_t row, p
     double x;
     for (ptrdiff_t j = 0; j < T; j++) {
         if (kn_table_number(f->table, row, f->first + j, &x) == KN_CELL_TEXT)
-            return kn_cell_refused(ctx, f->table, row, f->first + j, "expected a number");
+            return kn_cell_refused(ctx, f->table, row, f->first + j, "but must be a number");
         z[j] = (float)x;
     }
     return KN_OK;
@@ -235,7 +236,7 @@ static kn_status read_participants(kn_ctx *ctx, kn_scored *s)
     ptrdiff_t use = -1;
     void *memory;
     KN_TRY(kn_path_in_folder(ctx, s->dir, s->kind->table, path, PATH));
-    snprintf(why, sizeof why, "which %s writes", s->kind->command);
+    snprintf(why, sizeof why, "written by %s", s->kind->command);
     KN_TRY(kn_table_read(ctx, path, &s->participants));
     for (int k = 0; k < 3 && s->kind->part[k]; k++)
         if (kn_table_find(s->participants, s->kind->part[k]) < 0)
@@ -298,21 +299,23 @@ static kn_status check_file(kn_ctx *ctx, const kn_scored *s, ptrdiff_t i)
     ptrdiff_t maps = s->split ? 1 : s->n;
     KN_TRY(map_path(ctx, s, i, 0, path));
     if (count_rows(f) != maps)
-        return kn_fail(ctx, KN_ERR_DATA, "%s has %td maps, expected %td as in %s", path,
-                       count_rows(f), maps, s->kind->table);
+        return kn_fail(
+            ctx, KN_ERR_DATA,
+            "%s has %td maps, but there are %td participants in %s; score again into a new folder",
+            path, count_rows(f), maps, s->kind->table);
     if (width_of(f) < 1)
         return kn_fail(ctx, KN_ERR_DATA, "%s has no responses", path);
     if (i > 0 && f->images)
         return kn_geometry_compare(ctx, path, kn_images_geometry(f->images), s->dir,
                                    &s->space.geometry);
     if (i > 0 && width_of(f) != s->space.T)
-        return kn_fail(ctx, KN_ERR_DATA,
-                       "%s has %td responses, expected %td as for the first participant", path,
-                       width_of(f), s->space.T);
+        return kn_fail(ctx, KN_ERR_DATA, "%s has %td responses, but the first participant has %td",
+                       path, width_of(f), s->space.T);
     for (ptrdiff_t k = 0; f->table && k < maps; k++) {
         const char *id = kn_table_cell(f->table, k, 0), *expected = kn_scored_id(s, i + k);
         if (strcmp(id, expected) != 0)
-            return kn_fail(ctx, KN_ERR_DATA, "%s line %td: %s is '%s', expected '%s' as in %s",
+            return kn_fail(ctx, KN_ERR_DATA,
+                           "%s line %td: %s is '%s', but '%s' in %s; score again into a new folder",
                            path, kn_table_line(f->table, k),
                            kn_clipped(kn_table_name(f->table, 0)).text, kn_clipped(id).text,
                            kn_clipped(expected).text, s->kind->table);

@@ -217,8 +217,8 @@ static void log_unseen(kn_ctx *ctx, const kn_cv_work *w)
         n += w->join->scores->unseen_level[i] > 0 || w->join->scores->site_adapted[i] == 0;
     if (n > 0 && !w->s.leave_out)
         kn_log(ctx, KN_LOG_WARNING,
-               "participants with a level that occurs in no other fold are scored with the prior "
-               "over levels, %td of %td (see unseen_level and site_adapted)",
+               "%td of %td participants have a level that occurs in no other fold and are scored "
+               "with the prior over levels (see columns unseen_level and site_adapted)",
                n, w->join->scores->n);
 }
 
@@ -232,8 +232,8 @@ static void log_not_adapted(kn_ctx *ctx, const kn_cv_work *w)
         n += s->site_adapted[i] == 0;
     if (n > 0)
         kn_log(ctx, KN_LOG_WARNING,
-               "%s: participants whose combination of batch levels has no controls are scored "
-               "without adaptation, %td of %td (see site_adapted)",
+               "%s: %td of %td participants have a combination of batch levels without controls "
+               "and are scored without adaptation (see column site_adapted)",
                w->adapted_dir, n, s->n);
 }
 

@@ -286,7 +286,7 @@ kn_status kn_holdout_new(kn_ctx *ctx, const kn_data *d, const kn_settings *s, co
     if (d->id_col >= 0)
         KN_TRY(unite_texts(ctx, out, d->covariates, d->id_col));
     if (group && kn_column_find(d->covariates, group) < 0) {
-        status = kn_column_unknown(ctx, d->covariates, group, "which {group} names");
+        status = kn_column_unknown(ctx, d->covariates, group, "named in {group}");
         goto out;
     }
     if (group)
@@ -324,9 +324,10 @@ kn_status kn_holdout_folds(kn_ctx *ctx, const kn_settings *s, kn_holdout *h)
 {
     h->folds = s->cv_folds;
     if (h->folds > h->units)
-        return kn_fail(ctx, KN_ERR_DATA,
-                       "{folds=%d}: there are only %td %s; use at most as many folds", h->folds,
-                       h->units, h->units < h->n ? "groups that must stay whole" : "participants");
+        return kn_fail(
+            ctx, KN_ERR_DATA,
+            "{folds=%d} is too large for %td %s; use at most as many folds as there are of these",
+            h->folds, h->units, h->units < h->n ? "groups that must stay whole" : "participants");
     return kn_folds_assign(ctx, h->n, h->units < h->n ? h->unit : NULL, h->order, s->seed,
                            &h->folds, h->fold);
 }
@@ -392,10 +393,11 @@ kn_status kn_holdout_by_level(kn_ctx *ctx, const kn_data *d, const kn_settings *
     const kn_table *t = d->covariates;
     ptrdiff_t col = kn_column_find(t, s->leave_out);
     if (col < 0)
-        return kn_column_unknown(ctx, t, s->leave_out, "which {leave_out} names");
+        return kn_column_unknown(ctx, t, s->leave_out, "named in {leave_out}");
     for (ptrdiff_t i = 0; i < h->n; i++)
         if (kn_text_is_missing(kn_table_cell(t, h->row[i], col)))
-            return kn_cell_refused(ctx, t, h->row[i], col, "expected a level for {leave_out}");
+            return kn_cell_refused(ctx, t, h->row[i], col,
+                                   "but {leave_out} requires a level in every row");
     KN_TRY(kn_strata_new(ctx, t, &col, 1, h->row, h->n, &h->level));
     if (h->level.n < MIN || h->level.n > h->n / 2) {
         status = kn_fail(ctx, KN_ERR_DATA,
@@ -446,8 +448,8 @@ static kn_status parse_test_split(kn_ctx *ctx, const char *text, test_split *out
     }
     if (!good || !(out->test > 0 && out->test < 1))
         status = kn_fail(ctx, KN_ERR_ARGUMENT,
-                         "{split=%s}: expected test=PROPORTION between 0 and 1, and optionally "
-                         "stratify=COLUMN, such as test=0.2,stratify=site",
+                         "{split=%s} is invalid; give test=PROPORTION between 0 and 1, and "
+                         "optionally stratify=COLUMN, such as test=0.2,stratify=site",
                          kn_clipped(text).text);
 out:
     kn_names_clear(&part);
@@ -462,12 +464,12 @@ static kn_status find_strata(kn_ctx *ctx, const kn_data *d, const test_split *w,
     const kn_table *t = d->covariates;
     ptrdiff_t col = w->stratify[0] ? kn_column_find(t, w->stratify) : -1;
     if (w->stratify[0] && col < 0)
-        return kn_column_unknown(ctx, t, w->stratify, "which stratify of {split} names");
+        return kn_column_unknown(ctx, t, w->stratify, "named in stratify of {split}");
     kn_status status = kn_strata_new(ctx, t, &col, w->stratify[0] ? 1 : 0, h->row, h->n, &h->level);
     if (status == KN_OK && h->level.n > 1 && h->level.n > h->n / SHARE)
         return kn_fail(ctx, KN_ERR_DATA,
                        "%s: %s has %td levels in %td participants, too many to stratify by; "
-                       "expected at most one per %d participants",
+                       "at most one per %d participants is allowed",
                        kn_table_path(t), kn_clipped(kn_table_name(t, col)).text, h->level.n, h->n,
                        SHARE);
     return status;
@@ -523,8 +525,10 @@ kn_status kn_holdout_test(kn_ctx *ctx, const kn_data *d, const kn_settings *s, k
     }
     h->folds = 2;
     if (taken == 0 || taken == h->n)
-        status = kn_fail(ctx, KN_ERR_DATA, "{split=%s} leaves none of %td participants to %s",
-                         kn_clipped(s->lists).text, h->n, taken == 0 ? "test" : "train");
+        status = kn_fail(
+            ctx, KN_ERR_DATA,
+            "{split=%s} leaves none of the %td participants to %s; choose another proportion",
+            kn_clipped(s->lists).text, h->n, taken == 0 ? "test" : "train");
 out:
     return status;
 }

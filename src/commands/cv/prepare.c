@@ -300,7 +300,8 @@ static void log_controls(kn_ctx *ctx, kn_cv_work *w)
         return;
     if (!leaves_batch(w)) {
         kn_log(ctx, KN_LOG_WARNING,
-               "{leave_out=%s} is not a batch effect of the model, so {controls} are not used",
+               "the column of {leave_out=%s} is not a batch effect of the model, so {controls} is "
+               "ignored",
                kn_clipped(w->s.leave_out).text);
         memset(h->control, 0, (size_t)h->n * sizeof *h->control);
         memset(h->controls, 0, (size_t)h->folds * sizeof *h->controls);
@@ -313,9 +314,10 @@ static void log_controls(kn_ctx *ctx, kn_cv_work *w)
         }
     if (n > 0)
         kn_log(ctx, KN_LOG_WARNING,
-               "levels of %s with too few participants for %d controls and one to score are scored "
-               "without adaptation, %td of %d: %s",
-               kn_clipped(w->s.leave_out).text, w->s.cv_controls, n, h->folds, few.text);
+               "%td of %d levels of %s have too few participants for %d controls and one to score, "
+               "and are scored "
+               "without adaptation: %s",
+               n, h->folds, kn_clipped(w->s.leave_out).text, w->s.cv_controls, few.text);
 }
 
 kn_status kn_cv_find_ids(kn_ctx *ctx, kn_cv_work *w)

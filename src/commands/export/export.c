@@ -123,7 +123,7 @@ static kn_status fail_too_coarse(kn_ctx *ctx, int points, const kn_export_info *
         snprintf(more, sizeof more, "; try {points=%d}", 2 * points);
     return kn_fail(ctx, KN_ERR_DATA,
                    "the export is too inaccurate: means or standard deviations differ by up to "
-                   "%.2g standard deviations from the model's, expected at most %g%s",
+                   "%.2g standard deviations from those of the model, but at most %g is allowed%s",
                    largest_error(info), KN_EXPORT_ERROR, more);
 }
 
@@ -310,7 +310,8 @@ static kn_status check_model(kn_ctx *ctx, const kn_model *m)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "the model is already de-identified; it contains no training participants");
     if (!m->gp.method->deidentify)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s models cannot be exported", m->gp.method->title);
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s models cannot be exported; use the default method",
+                       m->gp.method->title);
     return KN_OK;
 }
 
@@ -348,8 +349,8 @@ kn_status kn_export_model(kn_ctx *ctx, const kn_model *model, int points, double
         warn_of_levels(ctx, model) + warn_of_sites(ctx, &model->batch) + warn_of_others(ctx, model);
     if (model->info.n_samples < KN_EXPORT_FEW)
         kn_log(ctx, KN_LOG_WARNING,
-               "only %td training participants; the exported statistics could reveal individual "
-               "values",
+               "the model has only %td training participants; the exported statistics could reveal "
+               "individual values",
                model->info.n_samples);
     *out = m;
     m = NULL;

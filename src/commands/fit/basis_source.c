@@ -69,7 +69,7 @@ static kn_status open_labels(kn_ctx *ctx, const char *path, kn_basis_source *s)
     kn_status status;
     s->kind = KN_BASIS_LABELS;
     if (!*path)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "{basis} is '%s', expected labels:ATLAS, an image",
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{basis} is '%s', but must be labels:ATLAS, an image",
                        LABELS);
     KN_TRY(kn_text_copy(ctx, path, strlen(path), &s->path));
     KN_TRY(split_files(ctx, path, strlen(path), s));
@@ -97,7 +97,7 @@ static kn_status open_harmonics(kn_ctx *ctx, const char *text, kn_basis_source *
     if (!last || last == text || commas > KN_PARTS || s->K < 1 || s->K > MAX_COUNT ||
         strspn(last + 1, "0123456789") != strlen(last + 1))
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{basis} is '%s%s', expected harmonics:SURF.gii,K or "
+                       "{basis} is '%s%s', but must be harmonics:SURF.gii,K or "
                        "harmonics:LEFT.gii,RIGHT.gii,K with K from 1 on",
                        HARMONICS, text);
     KN_TRY(split_files(ctx, text, (size_t)(last - text), s));
@@ -126,10 +126,10 @@ kn_status kn_basis_source_open(kn_ctx *ctx, const char *text, kn_basis_source *o
     else if (kn_path_ends(text, ".npy"))
         KN_TRY(open_file(ctx, text, out));
     else
-        status = kn_fail(ctx, KN_ERR_ARGUMENT,
-                         "{basis} is '%s', expected pca, FILE.npy, labels:ATLAS or "
-                         "harmonics:SURF.gii,K",
-                         text);
+        status = kn_fail(
+            ctx, KN_ERR_ARGUMENT,
+            "{basis} is '%s', but must be pca, FILE.npy, labels:ATLAS or harmonics:SURF.gii,K",
+            text);
 out:
     if (status != KN_OK)
         kn_basis_source_clear(out);
@@ -150,7 +150,7 @@ static kn_status check_file(kn_ctx *ctx, const kn_basis_source *s, ptrdiff_t T)
 {
     kn_view v = s->npy.view;
     if (v.rows != T)
-        return kn_fail(ctx, KN_ERR_SHAPE, "%s has %td rows, expected %td, one per response",
+        return kn_fail(ctx, KN_ERR_SHAPE, "%s has %td rows, but must have %td, one per response",
                        s->file[0], v.rows, T);
     for (ptrdiff_t p = 0; p < v.cols; p++)
         for (ptrdiff_t j = 0; j < T; j++)
@@ -184,7 +184,7 @@ static kn_status check_vertices(kn_ctx *ctx, const kn_basis_source *s, const cha
     for (int k = 0; k < s->files; k++) {
         ptrdiff_t n = kn_geometry_voxels(&space->part[k].geometry);
         if (s->surface[k].vertices != n)
-            return kn_fail(ctx, KN_ERR_SHAPE, "%s has %td vertices, expected %td as in %s",
+            return kn_fail(ctx, KN_ERR_SHAPE, "%s has %td vertices instead of %td as in %s",
                            s->file[k], s->surface[k].vertices, n, name);
     }
     return KN_OK;

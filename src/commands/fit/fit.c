@@ -243,7 +243,7 @@ static kn_status check_level_names(kn_ctx *ctx, const char *names, const kn_enco
     return !text || *text == '\0'
                ? KN_OK
                : kn_fail(ctx, KN_ERR_ARGUMENT,
-                         "{names} is '%s', expected COLUMN:LEVEL=NAME,LEVEL=NAME, such as "
+                         "{names} is '%s', but must be COLUMN:LEVEL=NAME,LEVEL=NAME, such as "
                          "sex:0=female,1=male",
                          names);
 }

@@ -37,8 +37,8 @@ static kn_status check_theta(kn_ctx *ctx, const kn_settings *s, const kn_spec *s
                        n);
     for (int i = 0; i < n; i++)
         if (!(s->theta_start[i] >= kn_theta_lower && s->theta_start[i] <= kn_theta_upper))
-            return kn_fail(ctx, KN_ERR_ARGUMENT, "theta value %d is %g, expected %g to %g", i + 1,
-                           s->theta_start[i], kn_theta_lower, kn_theta_upper);
+            return kn_fail(ctx, KN_ERR_ARGUMENT, "theta value %d is %g, but must be %g to %g",
+                           i + 1, s->theta_start[i], kn_theta_lower, kn_theta_upper);
     return KN_OK;
 }
 
@@ -53,13 +53,13 @@ static kn_status check_data(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings
         return kn_fail(ctx, KN_ERR_SHAPE, "covariates have %td rows, but responses have %td",
                        X.rows, Y.rows);
     if (X.rows < KN_MIN_SAMPLES)
-        return kn_fail(ctx, KN_ERR_DATA, "%td participants, expected at least %d", X.rows,
-                       KN_MIN_SAMPLES);
+        return kn_fail(ctx, KN_ERR_DATA, "%td participants are too few; at least %d are needed",
+                       X.rows, KN_MIN_SAMPLES);
     if (s->basis_view.data) {
         KN_TRY(kn_check_view(ctx, s->basis_view, "basis"));
         if (s->basis_view.rows != Y.cols)
             return kn_fail(ctx, KN_ERR_SHAPE,
-                           "the basis has %td rows, expected %td, one per response",
+                           "the basis has %td rows, but must have %td, one per response",
                            s->basis_view.rows, Y.cols);
         if (s->basis_view.cols > Y.cols)
             return kn_fail(ctx, KN_ERR_ARGUMENT,
@@ -72,7 +72,7 @@ static kn_status check_data(kn_ctx *ctx, kn_view X, kn_view Y, const kn_settings
         if (s->components && s->basis_axes == KN_AXES_GIVEN && s->components != s->basis_view.cols)
             return kn_fail(ctx, KN_ERR_ARGUMENT,
                            "{components} is %d, but with {basis_axes=given} the components are the "
-                           "%td columns of the basis",
+                           "%td columns of the basis; omit {components}",
                            s->components, s->basis_view.cols);
     }
 out:

@@ -90,7 +90,7 @@ kn_status kn_missing_check(kn_ctx *ctx, kn_view Y, kn_mat X, kn_model *m)
     if (out->proportion > MAX_SHARE) {
         status =
             kn_fail(ctx, KN_ERR_DATA,
-                    "%.1f%% of the cells of %td %s are missing, expected at most 90%%; exclude "
+                    "%.1f%% of the cells of %td %s are missing, but at most 90%% may be; exclude "
                     "responses with few values",
                     100 * out->proportion, s->n_kept, s->n_kept == 1 ? "response" : "responses");
         goto out;

@@ -83,11 +83,11 @@ static kn_status match_rows(kn_ctx *ctx, const kn_table *t, ptrdiff_t id_col, pt
             KN_TRY(check_same_value(ctx, t, col, sorted + at, rows - at));
     }
     if (found == 0)
-        status =
-            kn_fail(ctx, KN_ERR_DATA, "%s and %s have no IDs in common; the first are %s and %s",
-                    kn_table_path(t), kn_table_path(scored->participants),
-                    kn_clipped(kn_table_cell(t, 0, id_col)).text,
-                    kn_clipped(kn_scored_id(scored, 0)).text);
+        status = kn_fail(
+            ctx, KN_ERR_DATA,
+            "%s and %s have no IDs in common (the first are %s and %s); name the ID column in {id}",
+            kn_table_path(t), kn_table_path(scored->participants),
+            kn_clipped(kn_table_cell(t, 0, id_col)).text, kn_clipped(kn_scored_id(scored, 0)).text);
 out:
     kn_free(memory);
     return status;
@@ -134,7 +134,7 @@ static kn_status collect_levels(kn_ctx *ctx, const column *c, kn_membership *m)
         if (!kn_level_of(cell_of(c, i), m->levels.numbers, level))
             return kn_cell_refused(ctx, c->table, c->row[i], c->col, "too long for a group");
         if (m->levels.n == KN_MEMBERSHIP_MAX && kn_levels_find(&m->levels, level, &at) < 0)
-            return kn_fail(ctx, KN_ERR_DATA, "%s: %s has more than %d values, expected groups",
+            return kn_fail(ctx, KN_ERR_DATA, "%s: %s has more than %d values, too many for groups",
                            kn_table_path(c->table), name.text, KN_MEMBERSHIP_MAX);
         KN_TRY(kn_levels_add(ctx, &m->levels, level));
     }
@@ -170,8 +170,9 @@ static kn_status sort_participants(kn_ctx *ctx, const column *c, kn_membership *
 static void warn_of_small_groups(kn_ctx *ctx, const kn_settings *s, const kn_membership *m)
 {
     if (m->left_out > 0)
-        kn_log(ctx, KN_LOG_WARNING, "participants without %s are excluded, %td of %td",
-               kn_clipped(s->by).text, m->left_out, m->n + m->left_out);
+        kn_log(ctx, KN_LOG_WARNING,
+               "%td of %td participants are excluded, because their %s is missing", m->left_out,
+               m->n + m->left_out, kn_clipped(s->by).text);
     for (ptrdiff_t g = 0; g < m->levels.n; g++)
         if (m->size[g] < FEW)
             kn_log(ctx, KN_LOG_WARNING,
@@ -195,8 +196,8 @@ kn_status kn_membership_new(kn_ctx *ctx, const kn_settings *s, const kn_scored *
     if (c.col < 0) {
         status = kn_column_unknown(
             ctx, c.table, s->by,
-            other ? "which {by} names"
-                  : "which {by} names (if another table has it, give that to {covariates})");
+            other ? "named in {by}"
+                  : "named in {by}; if another table has it, name that table in {covariates}");
         goto out;
     }
     if (other) {

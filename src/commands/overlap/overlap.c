@@ -90,7 +90,8 @@ static kn_status warn_of_repeats(kn_ctx *ctx, const kn_scored *s)
         repeat = repeat || strcmp(id[i - 1], id[i]) == 0;
     if (repeat)
         kn_log(ctx, KN_LOG_WARNING,
-               "%s: IDs repeat, and the rows of one participant count as several participants",
+               "%s: some IDs occur in several rows, which count as different participants; score "
+               "one row per participant",
                kn_table_path(s->participants));
     kn_free(memory);
     return KN_OK;

@@ -101,8 +101,9 @@ void kn_implausible_warn(kn_ctx *ctx, kn_scores *s, const char *file)
     list_reasons(count, why, sizeof why);
     if (s->n_implausible > 0)
         kn_log(ctx, KN_LOG_WARNING,
-               "%s: implausible maps (column implausible) in %td of %td participants: %s; %s", file,
-               s->n_implausible, s->n, ids.text, why);
+               "%s: the maps of %td of %td participants are implausible (see column implausible): "
+               "%s; reasons: %s",
+               file, s->n_implausible, s->n, ids.text, why);
     for (ptrdiff_t c = 0; c < s->n_zero; c++) {
         kn_response_name(&s->model->space, s->model->y.kept[s->zero[c]], name, sizeof name);
         kn_listing_add(&names, name);
@@ -110,7 +111,8 @@ void kn_implausible_warn(kn_ctx *ctx, kn_scores *s, const char *file)
     /* if all maps are constant the first warning says it already */
     if (s->n > 1 && s->n_zero > 0 && count[KN_IMPLAUSIBLE_CONSTANT] < s->n)
         kn_log(ctx, KN_LOG_WARNING,
-               "%s: %td %s 0 for every participant, which %s not in the training sample: %s", file,
-               s->n_zero, s->n_zero == 1 ? "response is" : "responses are",
+               "%s: %td %s 0 for every participant, but %s not in the training sample; check the "
+               "processing: %s",
+               file, s->n_zero, s->n_zero == 1 ? "response is" : "responses are",
                s->n_zero == 1 ? "it was" : "they were", names.text);
 }

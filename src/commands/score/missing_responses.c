@@ -353,7 +353,7 @@ void kn_scores_warn_incomplete(kn_ctx *ctx, const kn_scores *s)
                few, s->n);
     if (no_maps > 0)
         kn_log(ctx, KN_LOG_WARNING,
-               "%td of %td participants have fewer than 95%% of the responses, and %s, so these "
+               "%td of %td participants have fewer than 95%% of the responses, and %s, so their "
                "p-values are n/a",
                no_maps, s->n, why_no_maps(s));
 }

@@ -29,23 +29,27 @@ static kn_status check_groups(kn_ctx *ctx, const kn_settings *s, const kn_model 
 {
     const char *name = s->model ? s->model : "the model";
     if (m->deidentified)
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{known_groups}: %s is de-identified and has no training groups", name);
+        return kn_fail(
+            ctx, KN_ERR_ARGUMENT,
+            "{known_groups} cannot be used, because %s is de-identified and has no training groups",
+            name);
     if (m->gp.latent.groups.n == 0 && m->grouped)
         return kn_fail(
             ctx, KN_ERR_ARGUMENT,
-            "{known_groups}: %s has no noise shared within groups and does not keep its groups",
-            name);
+            "{known_groups} cannot be used, because %s has no noise shared within groups", name);
     if (m->gp.latent.groups.n == 0)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "{known_groups}: %s has no training groups", name);
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{known_groups} cannot be used, because %s has no training groups", name);
     if (m->group_rule == KN_GROUP_STIMULI)
         return KN_OK;
     if (!m->group_name)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{known_groups}: %s was fitted with {strip_ids} and keeps no group names",
+                       "{known_groups} cannot be used, because %s was fitted with {strip_ids} and "
+                       "contains no group names",
                        name);
     if (!p->group_text && p->n > 0) /* an empty job part has no rows to read */
-        return kn_fail(ctx, KN_ERR_DATA, "{known_groups}: these participants have no %s",
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "{known_groups} cannot be used, because these participants have no %s",
                        m->group_column && *m->group_column ? m->group_column : "IDs");
     return KN_OK;
 }
@@ -121,14 +125,14 @@ static kn_status log_clamped(kn_ctx *ctx, const kn_model *m, const kn_participan
         kn_design_range(&m->x, c, &low, &high);
         if (k->constant)
             kn_log(ctx, KN_LOG_WARNING,
-                   "%s of %td %s is not %g, the value of the whole training sample; the model "
+                   "%s of %td %s is not %g, the only value in the training sample; the model "
                    "ignores it",
                    name ? name : "a covariate", s->column[c],
                    s->column[c] == 1 ? "participant" : "participants", low);
         else
             kn_log(ctx, KN_LOG_WARNING,
-                   "%s of %td %s is outside %g to %g (half a range beyond the training sample) and "
-                   "is clamped",
+                   "%s of %td %s is outside %g to %g (the training range, extended by half of it "
+                   "at each end) and is clamped",
                    name ? name : "a covariate", s->column[c],
                    s->column[c] == 1 ? "participant" : "participants", low, high);
         kn_free(name);

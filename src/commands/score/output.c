@@ -254,8 +254,8 @@ static kn_status check_predictions(kn_ctx *ctx, const kn_score_work *w, int k, c
     for (ptrdiff_t i = 0; PREDICTIONS & 1u << k && i < rows * T; i++)
         if (isinf(map[i]))
             return kn_fail(ctx, KN_ERR_NUMERIC,
-                           "%s of response %td is beyond single precision; check the units of the "
-                           "responses that the model was fitted to",
+                           "%s of response %td exceeds the range of single precision; check the "
+                           "units of the responses in the fit",
                            kn_map_name[k], i % T + 1);
     return KN_OK;
 }

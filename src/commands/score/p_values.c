@@ -61,7 +61,9 @@ static kn_status set_reference_distribution(kn_ctx *ctx, kn_scores *s,
     char why[512];
     s->has_gev = false;
     if (distribution->n == 0)
-        return kn_fail(ctx, KN_ERR_DATA, "{reference=%s}: none of these rows has a statistic",
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "none of the rows with {reference=%s} has an extreme_z; choose participants "
+                       "with responses",
                        s->s->reference);
     if (distribution->n >= KN_GEV_FROM && s->model->gp.T > 1) {
         kn_status status = kn_gev_fit(ctx, distribution->sorted, distribution->n, &e);

@@ -90,9 +90,8 @@ kn_status kn_burdens_of_reference(kn_ctx *ctx, kn_scores *s)
     }
     if (!r->z && r->mean_z)
         kn_log(ctx, KN_LOG_WARNING,
-               "the model stores counts of its training sample beyond %g only, so there are no "
-               "n_low_p "
-               "and n_high_p for {threshold=%g}",
+               "the model stores the counts of its training sample only for |z| > %g, so n_low_p "
+               "and n_high_p are n/a with {threshold=%g}",
                KN_BURDEN_THRESHOLD, t);
 out:
     kn_free(work);

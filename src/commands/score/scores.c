@@ -306,8 +306,8 @@ kn_status kn_scores_compute_auc(kn_ctx *ctx, kn_scores *s)
         return status;
     if (!s->has_auc[0])
         kn_log(ctx, KN_LOG_WARNING,
-               "there is no AUC: %td participants with %s and %td others have an extreme_z, but "
-               "both groups are needed",
+               "the AUC is n/a, because it needs participants of both groups: %td with %s and %td "
+               "others have an extreme_z",
                s->auc[0].n_abnormal, s->s->cases, s->auc[0].n_normal);
     return KN_OK;
 }
@@ -352,9 +352,10 @@ void kn_scores_warn_empty(kn_ctx *ctx, kn_scores *s)
             s->n_empty++;
         }
     if (s->n_empty > 0)
-        kn_log(ctx, KN_LOG_WARNING,
-               "scores are n/a without a finite response, in %td of %td participants (%s)",
-               s->n_empty, s->n, empty.text);
+        kn_log(
+            ctx, KN_LOG_WARNING,
+            "scores are n/a for %td of %td participants, because they have no finite response: %s",
+            s->n_empty, s->n, empty.text);
 }
 
 /* Warn of participants without values, of training participants without held-out z, and of a
@@ -382,7 +383,7 @@ static void warn_of_scores(kn_ctx *ctx, kn_scores *s)
     if (predicted == 0)
         kn_log(ctx, KN_LOG_WARNING,
                "metrics are n/a, because every participant%s%s has stored training z-scores; "
-               "{training_rows=plain} predicts them anew, with optimistic metrics",
+               "{training_rows=plain} predicts them again, but gives optimistic metrics",
                s->s->cases ? " without " : "", s->s->cases ? s->s->cases : "");
 }
 

@@ -72,8 +72,8 @@ static kn_status collect_labels(kn_ctx *ctx, ptrdiff_t voxels, kn_atlas *l)
         double x = l->value[i];
         if (!(fabs(x) <= EXACT) || x != floor(x))
             return kn_fail(ctx, KN_ERR_DATA,
-                           "%s has the value %g, expected labels (whole numbers up to %d)", l->path,
-                           x, EXACT);
+                           "%s has the value %g, but labels must be whole numbers up to %d",
+                           l->path, x, EXACT);
         n += x != 0 &&
              (i == 0 || l->value[i - 1] != l->value[i] || i == first_voxel_of_image(&l->space, 1));
     }
@@ -137,14 +137,16 @@ static kn_status compare_geometry(kn_ctx *ctx, const kn_atlas *l, const char *na
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{basis}: %s needs images as responses, but %s is %s",
                        l->path, name, space->kind == KN_SPACE_TABLE ? "a table" : "an array");
     if (l->space.parts != space->parts)
-        return kn_fail(ctx, KN_ERR_SHAPE, "%s has labels of %s, but %s has %s per participant",
+        return kn_fail(ctx, KN_ERR_SHAPE, "%s has labels for %s, but %s has %s per participant",
                        l->path, l->space.parts > 1 ? "two images" : "one image", name,
                        space->parts > 1 ? "two images" : "one image");
     for (int k = 0; k < space->parts; k++) {
         const kn_image_part *own = &l->space.part[k], *expected = &space->part[k];
         KN_TRY(kn_geometry_compare(ctx, l->path, &own->geometry, name, &expected->geometry));
         if (own->brain.hash && own->brain.hash != expected->brain.hash)
-            return kn_fail(ctx, KN_ERR_SHAPE, "%s: its brain models differ from those of %s",
+            return kn_fail(ctx, KN_ERR_SHAPE,
+                           "%s: the brain models differ from those of %s; resample the files to "
+                           "the same grayordinates",
                            l->path, name);
     }
 out:

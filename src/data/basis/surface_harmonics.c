@@ -410,15 +410,15 @@ static kn_status check_number(kn_ctx *ctx, const char *name, const kn_laplacian 
         return kn_fail(ctx, KN_ERR_DATA, "%s: no triangle has all its vertices inside the mask",
                        name);
     if (K > l->n)
-        return kn_fail(
-            ctx, KN_ERR_ARGUMENT,
-            "%s: %td harmonics, expected at most %td, the number of vertices inside the mask", name,
-            K, l->n);
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "%s: %td harmonics are too many; at most %td are possible, the number of "
+                       "vertices inside the mask",
+                       name, K, l->n);
     if (K < l->parts)
-        return kn_fail(
-            ctx, KN_ERR_ARGUMENT,
-            "%s: %td harmonics, expected at least %td, the number of surface parts inside the mask",
-            name, K, l->parts);
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "%s: %td harmonics are too few; at least %td are needed, the number of "
+                       "surface parts inside the mask",
+                       name, K, l->parts);
     return KN_OK;
 }
 

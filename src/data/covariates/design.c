@@ -80,12 +80,12 @@ static kn_status check_values(kn_ctx *ctx, const double *x, ptrdiff_t n, ptrdiff
     for (ptrdiff_t i = 0; i < n; i++) {
         if (limit < 0 && !isfinite(x[i]))
             return kn_fail(ctx, KN_ERR_DATA,
-                           "covariates row %td, column %td is %g, expected a finite number", i + 1,
-                           c + 1, x[i]);
+                           "covariates row %td, column %td is %g, but must be a finite number",
+                           i + 1, c + 1, x[i]);
         if (limit >= 0 && !isnan(x[i]) && !(x[i] >= 0 && x[i] <= limit && x[i] == floor(x[i])))
             return kn_fail(ctx, KN_ERR_DATA,
-                           "covariates row %td, column %td is %g, expected a level, 0 to %d", i + 1,
-                           c + 1, x[i], limit);
+                           "covariates row %td, column %td is %g, but must be a level, 0 to %d",
+                           i + 1, c + 1, x[i], limit);
     }
     return KN_OK;
 }

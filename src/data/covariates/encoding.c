@@ -117,12 +117,13 @@ static kn_status fill_numeric(const job *a, const kn_covariate *c, ptrdiff_t col
             continue;
         switch (kn_table_number(a->table, row, col, &x[i])) {
         case KN_CELL_NUMBER: break;
-        case KN_CELL_TEXT: return kn_cell_refused(a->ctx, a->table, row, col, "expected a number");
+        case KN_CELL_TEXT:
+            return kn_cell_refused(a->ctx, a->table, row, col, "but must be a number");
         case KN_CELL_MISSING:
             if (a->encoding->missing != KN_MISSING_MEAN)
-                return kn_cell_refused(
-                    a->ctx, a->table, row, col,
-                    "expected a number; {missing=drop} excludes such participants");
+                return kn_cell_refused(a->ctx, a->table, row, col,
+                                       "a missing value; use {missing=drop} to exclude such "
+                                       "participants, or {missing=mean} to impute");
             x[i] = c->mean;
             filled++;
         }
@@ -210,10 +211,12 @@ static kn_status fill_category(const job *a, const kn_covariate *c, ptrdiff_t co
             continue;
         ptrdiff_t k = code_of(c, kn_table_cell(a->table, row, col));
         if (k < 0 && !(r->codes && r->missing == KN_MISSING_MEAN))
-            return kn_cell_refused(
-                a->ctx, a->table, row, col,
-                c->two_valued ? "expected a number; {missing=drop} excludes such participants"
-                              : "expected a category; {missing=drop} excludes such participants");
+            return kn_cell_refused(a->ctx, a->table, row, col,
+                                   c->two_valued
+                                       ? "a missing value; use {missing=drop} to exclude such "
+                                         "participants, or {missing=mean} to impute"
+                                       : "a missing value; use {missing=drop} to exclude such "
+                                         "participants, or {missing=mean} to impute");
         if (k == c->levels.n && !c->batch) {
             if (!r->codes || !r->unseen)
                 return refuse_unseen(a, c, row, col);
@@ -247,7 +250,7 @@ static kn_status find_columns(const job *a, ptrdiff_t *col)
         const char *name = a->encoding->column[k].name;
         col[k] = kn_column_find(a->table, name);
         if (col[k] < 0)
-            return kn_column_unknown(a->ctx, a->table, name, "which the model was fitted with");
+            return kn_column_unknown(a->ctx, a->table, name, "a covariate of the model");
     }
     return KN_OK;
 }

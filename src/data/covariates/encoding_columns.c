@@ -129,7 +129,8 @@ static kn_status mark_columns(kn_ctx *ctx, const kn_table *table, const kn_encod
     ptrdiff_t col = kn_column_find(table, name), found = 0;
     const char *why = col < 0 ? NULL : reason_barred(table, o, col);
     if (why)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "%s: {use=%s} %s and cannot be a covariate",
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "%s: %s cannot be a covariate, because it %s; omit it from {use}",
                        kn_table_path(table), kn_clipped(name).text, why);
     for (ptrdiff_t j = 0; j < kn_table_cols(table); j++) {
         ptrdiff_t k = 0;
@@ -141,7 +142,7 @@ static kn_status mark_columns(kn_ctx *ctx, const kn_table *table, const kn_encod
             names[(*n)++] = kn_table_name(table, j);
         found++;
     }
-    return found > 0 ? KN_OK : kn_column_unknown(ctx, table, name, "which {use} names");
+    return found > 0 ? KN_OK : kn_column_unknown(ctx, table, name, "named in {use}");
 }
 
 /* Fails with KN_ERR_ARGUMENT if the table also contains the responses, because then {use} must name
@@ -150,7 +151,7 @@ static kn_status check_default(kn_ctx *ctx, const kn_table *table, const kn_enco
 {
     if (o->one_file)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "%s contains both covariates and responses; name the covariates with {use}",
+                       "%s contains both covariates and responses; name the covariates in {use}",
                        kn_table_path(table));
     return KN_OK;
 }
@@ -166,11 +167,10 @@ static kn_status refuse_none(kn_ctx *ctx, const kn_table *table, const kn_encodi
     if (kn_encoding_is_whole(table, o) || names_columns(o) || list.n == 0)
         return kn_fail(ctx, KN_ERR_DATA, "%s has no column left for a covariate",
                        kn_table_path(table));
-    return kn_fail(
-        ctx, KN_ERR_DATA,
-        "%s: no column has the name of a usual covariate, such as age, sex or site; name "
-        "the covariates with {use}; the columns are %s",
-        kn_table_path(table), list.text);
+    return kn_fail(ctx, KN_ERR_DATA,
+                   "%s: no column has the name of a usual covariate, such as age, sex or site; "
+                   "name the covariates in {use} (the columns are %s)",
+                   kn_table_path(table), list.text);
 }
 
 kn_status kn_encoding_names(kn_ctx *ctx, const kn_table *table, const kn_encoding_options *o,

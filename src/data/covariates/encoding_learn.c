@@ -51,13 +51,13 @@ static kn_status apply_name(encoding_learner *l, const char *option, const char 
     ptrdiff_t col = kn_column_find(l->table, name), found = 0;
     kn_clip clip = kn_clipped(name);
     char why[64];
-    snprintf(why, sizeof why, "which {%s} names", option);
+    snprintf(why, sizeof why, "named in {%s}", option);
     for (ptrdiff_t k = 0; k < l->n_col; k++) {
         if (col >= 0 ? l->col[k] != col : !kn_column_matches(l->table, l->col[k], name))
             continue;
         if (l->of[k].stated != STATED_NOTHING && l->of[k].stated != what)
             return kn_fail(l->ctx, KN_ERR_ARGUMENT,
-                           "{%s} and {%s} both name '%s'; name it in one of them",
+                           "{%s} and {%s} both name '%s'; name it in only one of them",
                            what == STATED_NUMERIC && l->of[k].batch ? "batch" : "categorical",
                            "numeric", kn_clipped(kn_table_name(l->table, l->col[k])).text);
         l->of[k].stated = what;
@@ -219,8 +219,8 @@ static void warn_of_implausible(const encoding_learner *l)
             kn_listing_add(&list, kn_table_name(l->table, l->col[k]));
     if (list.n > 0)
         kn_log(l->ctx, KN_LOG_WARNING,
-               "%s: columns with few different values are treated as numbers: %s; name codes in "
-               "{categorical}, numbers in {numeric}",
+               "%s: these columns with few different values are treated as numbers: %s; name them "
+               "in {categorical} if they are codes, or in {numeric} if not",
                kn_table_path(l->table), list.text);
 }
 
@@ -263,10 +263,11 @@ static kn_status check_missing(const encoding_learner *l, ptrdiff_t col, bool ca
         return KN_OK;
     for (ptrdiff_t i = 0; i < l->n; i++)
         if (kn_text_is_missing(kn_table_cell(l->table, l->row[i], col)))
-            return kn_cell_refused(
-                l->ctx, l->table, l->row[i], col,
-                category ? "expected a category; {missing=drop} excludes such participants"
-                         : "expected a number; {missing=drop} excludes such participants");
+            return kn_cell_refused(l->ctx, l->table, l->row[i], col,
+                                   category ? "a missing value; use {missing=drop} to exclude such "
+                                              "participants, or {missing=mean} to impute"
+                                            : "a missing value; use {missing=drop} to exclude such "
+                                              "participants, or {missing=mean} to impute");
     return KN_OK;
 }
 
@@ -275,13 +276,12 @@ static kn_status check_missing(const encoding_learner *l, ptrdiff_t col, bool ca
 static kn_status refuse_text(const encoding_learner *l, ptrdiff_t col, const column_decision *of)
 {
     bool age = kn_column_role_of(kn_table_name(l->table, col)) == KN_COLUMN_AGE;
-    return kn_cell_refused(l->ctx, l->table, of->census.first_text, col,
-                           of->stated == STATED_NUMERIC ? "expected a number because of {numeric}"
-                           : age
-                               ? "expected a number as in most rows; if it stands for a missing "
-                                 "value, name it in {na}"
-                               : "expected a number as in most rows; if the column has codes, name "
-                                 "it in {categorical}");
+    return kn_cell_refused(
+        l->ctx, l->table, of->census.first_text, col,
+        of->stated == STATED_NUMERIC ? "but {numeric} requires a number"
+        : age ? "but most rows contain a number; if it means a missing value, name it in {na}"
+              : "but most rows contain a number; if the column contains codes, name it in "
+                "{categorical}");
 }
 
 /* Sets mean and number of values of numeric covariate k from its cells. KN_ERR_DATA if one is text.
@@ -326,7 +326,8 @@ static void log_alike(const encoding_learner *l, const kn_covariate *c)
             }
     if (list.n > 0)
         kn_log(l->ctx, KN_LOG_WARNING,
-               "%s: levels of %s that differ only in case count as different levels: %s",
+               "%s: some levels of %s differ only in case and are treated as different; correct "
+               "them if they are the same: %s",
                kn_table_path(l->table), kn_clipped(c->name).text, list.text);
 }
 
@@ -439,7 +440,7 @@ static kn_status learn_column(const encoding_learner *l, ptrdiff_t k, kn_covaria
     ptrdiff_t comma =
         of->stated == STATED_CATEGORY ? -1 : kn_column_commas(l->table, col, l->row, l->n);
     if (comma >= 0) {
-        status = kn_cell_refused(l->ctx, l->table, comma, col, "expected a number");
+        status = kn_cell_refused(l->ctx, l->table, comma, col, "but must be a number");
         goto out;
     }
     KN_TRY(check_missing(l, col, of->category && !of->two_valued));
@@ -502,7 +503,7 @@ static kn_status learn_columns(const encoding_learner *l, kn_encoding *out)
         kn_covariate *c = &out->column[out->n++];
         KN_TRY(learn_column(l, k, c));
         if (c->kind == KN_COVARIATE_CATEGORY && c->levels.n == 1) {
-            kn_log(l->ctx, KN_LOG_WARNING, "%s: %s is '%s' in every row; it %s",
+            kn_log(l->ctx, KN_LOG_WARNING, "%s: %s is '%s' in every row, so it %s",
                    kn_table_path(l->table), kn_clipped(c->name).text,
                    kn_clipped(c->levels.text[0]).text,
                    c->batch   ? "only marks the site of the training sample"
@@ -519,8 +520,10 @@ static kn_status learn_columns(const encoding_learner *l, kn_encoding *out)
         constant += l->codes && c->values == 1;
     }
     if (out->n == 0 || constant == l->n_col)
-        status = kn_fail(l->ctx, KN_ERR_DATA, "%s: every covariate is constant",
-                         kn_table_path(l->table));
+        status = kn_fail(
+            l->ctx, KN_ERR_DATA,
+            "%s: every covariate has the same value in all rows, but at least one must vary",
+            kn_table_path(l->table));
     else
         status = kn_encoding_check_distinct(l->ctx, kn_table_path(l->table), out);
 out:

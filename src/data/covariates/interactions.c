@@ -57,18 +57,19 @@ static kn_status check_pair(kn_ctx *ctx, const kn_encoding *encoding, kn_clip it
     kn_clip first = kn_clipped(a->name), second = kn_clipped(b->name);
     if (a->kind != KN_COVARIATE_CATEGORY)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{interaction=%s}: %s is a number, expected a category before the colon",
+                       "{interaction=%s} needs a category before the colon, but %s is a number",
                        item.text, first.text);
     if (b->kind != KN_COVARIATE_NUMERIC)
         return kn_fail(
             ctx, KN_ERR_ARGUMENT,
-            "{interaction=%s}: %s is a category, expected a number after the colon%s%s%s",
+            "{interaction=%s} needs a number after the colon, but %s is a category%s%s%s",
             item.text, second.text, b->two_valued ? "; {numeric=" : "",
             b->two_valued ? second.text : "", b->two_valued ? "} treats it as a number" : "");
     if (a->levels.n < 2 || b->values == 1)
-        return kn_fail(ctx, KN_ERR_DATA,
-                       "{interaction=%s}: %s is the same in every row; both must vary", item.text,
-                       a->levels.n < 2 ? first.text : second.text);
+        return kn_fail(
+            ctx, KN_ERR_DATA,
+            "{interaction=%s} needs two columns that vary, but %s is the same in every row",
+            item.text, a->levels.n < 2 ? first.text : second.text);
     return KN_OK;
 }
 
@@ -81,7 +82,7 @@ static kn_status read_pair(kn_ctx *ctx, const kn_encoding *encoding, char *text,
     char *colon = colon_of(encoding, text);
     if (!colon)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{interaction} has '%s', expected CATEGORY:COLUMN such as site:age",
+                       "{interaction} is '%s', but must be CATEGORY:COLUMN, such as site:age",
                        item.text);
     *colon = '\0';
     *out = (kn_interaction){find_covariate(encoding, text), find_covariate(encoding, colon + 1)};
@@ -102,8 +103,9 @@ kn_status kn_encoding_interactions(kn_ctx *ctx, const kn_encoding *encoding, con
     *n = 0;
     KN_TRY(kn_names_split(ctx, "{interaction}", text, &names));
     if (names.n > KN_INTERACTIONS_MAX) {
-        status = kn_fail(ctx, KN_ERR_ARGUMENT, "{interaction} names %td pairs, expected at most %d",
-                         names.n, KN_INTERACTIONS_MAX);
+        status = kn_fail(ctx, KN_ERR_ARGUMENT,
+                         "{interaction} names %td pairs, but at most %d are allowed", names.n,
+                         KN_INTERACTIONS_MAX);
         goto out;
     }
     KN_TRY(kn_alloc(ctx, names.n, sizeof **out, &memory));

@@ -150,8 +150,8 @@ kn_status kn_ids_align(kn_ctx *ctx, const kn_id_list *a, kn_id_list *b)
     replace_ids(&of_a, &of_b, b, &found);
     if (found.n > 0)
         kn_log(ctx, KN_LOG_WARNING,
-               "%s: %td %s those of %s except for zeros, prefixes, case or spaces, and %s matched: "
-               "%s",
+               "%s: %td %s those of %s except for leading zeros, prefixes, case or spaces, and %s "
+               "matched: %s",
                b->path, found.n, found.n == 1 ? "ID equals" : "IDs equal", a->path,
                found.n == 1 ? "is" : "are", found.list.text);
 out:

@@ -84,9 +84,9 @@ kn_status kn_column_unknown(kn_ctx *ctx, const kn_table *table, const char *name
         kn_listing_add(&list, kn_table_name(table, j));
     }
     if (near.n > 0)
-        return kn_fail(ctx, KN_ERR_DATA, "%s: no column '%s', %s%s", kn_table_path(table),
+        return kn_fail(ctx, KN_ERR_DATA, "%s has no column '%s' (%s)%s", kn_table_path(table),
                        kn_clipped(name).text, why, kn_did_you_mean(&near, "", suggestion));
-    return kn_fail(ctx, KN_ERR_DATA, "%s: no column '%s', %s; its columns are %s",
+    return kn_fail(ctx, KN_ERR_DATA, "%s has no column '%s' (%s); its columns are %s",
                    kn_table_path(table), kn_clipped(name).text, why,
                    list.n > 0 ? list.text : "without names");
 }
@@ -147,10 +147,8 @@ ptrdiff_t kn_column_commas(const kn_table *table, ptrdiff_t col, const ptrdiff_t
 kn_status kn_cell_refused(kn_ctx *ctx, const kn_table *table, ptrdiff_t row, ptrdiff_t col,
                           const char *what)
 {
-    static const char number[] = "expected a number";
-    if (strncmp(what, number, sizeof number - 1) == 0 &&
-        has_decimal_comma(kn_table_cell(table, row, col)))
-        what = "a number with a decimal comma; save the table with decimal points";
+    if (strstr(what, "a number") && has_decimal_comma(kn_table_cell(table, row, col)))
+        what = "which has a decimal comma; save the table with decimal points";
     return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: %s is '%s', %s",
                    kn_table_cell_path(table, row, col), kn_table_unit(table),
                    kn_table_cell_line(table, row, col), kn_clipped(kn_table_name(table, col)).text,
@@ -206,7 +204,7 @@ kn_status kn_names_split(kn_ctx *ctx, const char *option, const char *text, kn_n
         item[length] = '\0';
         if (length == 0) {
             status = kn_fail(ctx, KN_ERR_ARGUMENT,
-                             "%s '%s': name %td is empty, expected names separated by commas",
+                             "%s '%s': name %td is empty; separate names with single commas",
                              option, kn_clipped(text).text, out->n + 1);
             goto out;
         }

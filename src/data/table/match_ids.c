@@ -90,8 +90,8 @@ static kn_status suggest_column(kn_ctx *ctx, const kn_table *table)
         KN_TRY(is_text_of_each(ctx, table, j, &is));
         if (is)
             kn_log(ctx, KN_LOG_WARNING,
-                   "%s has no ID column; %s is different in every row: if it contains the IDs, use "
-                   "{id=%s}",
+                   "%s has no column with a usual name of an ID, but %s is different in every row; "
+                   "if it contains the IDs, use {id=%s}",
                    kn_table_path(table), kn_clipped(kn_table_name(table, j)).text,
                    kn_clipped(kn_table_name(table, j)).text);
     }
@@ -105,7 +105,7 @@ static kn_status find_option(kn_ctx *ctx, const kn_table *table, const char *nam
     *col = kn_column_find(table, name);
     if (*col >= 0)
         return KN_OK;
-    return kn_column_unknown(ctx, table, name, "which {id} names");
+    return kn_column_unknown(ctx, table, name, "named in {id}");
 }
 
 kn_status kn_match_id_columns(kn_ctx *ctx, const char *option, const kn_table *covariates,
@@ -213,8 +213,8 @@ static kn_status sort_ids(kn_ctx *ctx, side *s)
     for (ptrdiff_t i = 0; i < s->n; i++) {
         s->sorted[i] = (entry){id_of(s, i), i, !is_used(s, i)};
         if (is_used(s, i) && kn_text_is_missing(s->sorted[i].id))
-            return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: %s is '%s', expected an ID", s->path,
-                           unit_of(s), line_of(s, i),
+            return kn_fail(ctx, KN_ERR_DATA, "%s %s %td: %s is '%s', but every row must have an ID",
+                           s->path, unit_of(s), line_of(s, i),
                            s->table ? kn_clipped(kn_table_name(s->table, s->id_col)).text : "id",
                            kn_clipped(s->sorted[i].id).text);
     }
@@ -252,12 +252,12 @@ static kn_status check_once(kn_ctx *ctx, const side *s)
             kn_listing_add(&list, s->sorted[i].id);
         ids += fresh;
     }
-    return kn_fail(ctx, KN_ERR_DATA, "%s: %td %s more than once, first on %ss %td and %td: %s; %s",
-                   s->path, ids, ids == 1 ? "ID occurs" : "IDs occur", unit_of(s),
-                   line_of(s, s->sorted[first - 1].row), line_of(s, s->sorted[first].row),
-                   list.text,
-                   s->visits ? "name the column of visits in {visit}, or use image paths with ses-"
-                             : "if these are sessions of one participant, use {session}");
+    return kn_fail(
+        ctx, KN_ERR_DATA, "%s: %td %s more than once, first on %ss %td and %td: %s; %s", s->path,
+        ids, ids == 1 ? "ID occurs" : "IDs occur", unit_of(s), line_of(s, s->sorted[first - 1].row),
+        line_of(s, s->sorted[first].row), list.text,
+        s->visits ? "name the column of visits in {visit}, or use image paths that contain ses-"
+                  : "if these are sessions of one participant, use {session}");
 }
 
 /* Finds the entry of an id in s->sorted by binary search; NULL if this side does not have it. */
@@ -280,8 +280,10 @@ static const entry *find_id(const side *s, const char *id)
  * the first id of each. */
 static kn_status fail_no_common_id(kn_ctx *ctx, const side *a, const side *b)
 {
-    return kn_fail(ctx, KN_ERR_DATA, "%s and %s have no IDs in common; the first are %s and %s",
-                   a->path, b->path, kn_clipped(id_of(a, 0)).text, kn_clipped(id_of(b, 0)).text);
+    return kn_fail(
+        ctx, KN_ERR_DATA,
+        "%s and %s have no IDs in common (the first are %s and %s); name the ID column in {id}",
+        a->path, b->path, kn_clipped(id_of(a, 0)).text, kn_clipped(id_of(b, 0)).text);
 }
 
 /* Returns the number of ids in use of side `a` that side `b` does not have, and appends them to the
@@ -309,10 +311,11 @@ static kn_status check_all(kn_ctx *ctx, const side *a, const side *b)
     if (na > 0 && nb > 0)
         snprintf(more, sizeof more, ", and %td the other way round", nb);
     ptrdiff_t n = na > 0 ? na : nb;
-    return kn_fail(ctx, KN_ERR_DATA,
-                   "%s: %td %s not in %s: %s%s; use {match=common} to keep the IDs in both",
-                   na > 0 ? a->path : b->path, n, n == 1 ? "ID is" : "IDs are",
-                   na > 0 ? b->path : a->path, na > 0 ? of_a.text : of_b.text, more);
+    return kn_fail(
+        ctx, KN_ERR_DATA,
+        "%s: %td %s not in %s: %s%s; use {match=common} to use only the IDs that are in both",
+        na > 0 ? a->path : b->path, n, n == 1 ? "ID is" : "IDs are", na > 0 ? b->path : a->path,
+        na > 0 ? of_a.text : of_b.text, more);
 }
 
 /* ---- matching ------------------------------------------------------------------------------ */

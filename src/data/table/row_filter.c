@@ -76,7 +76,7 @@ static kn_status read_list(kn_ctx *ctx, const char *path, kn_row_filter_list *ou
     out->value = value;
     take_lines(out);
     if (out->n == 0)
-        status = kn_fail(ctx, KN_ERR_FORMAT, "%s has no values, expected one per line", path);
+        status = kn_fail(ctx, KN_ERR_FORMAT, "%s has no values, but must have one per line", path);
 out:
     kn_byte_source_close(&source);
     if (status != KN_OK)
@@ -188,13 +188,14 @@ static kn_status read_condition(kn_ctx *ctx, char *text, kn_condition *c)
     c->n = 1;
     if (!at || !*c->column || !*c->value || (c->op == KN_WHERE_IN && !split_values(c)))
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{where} has '%s', expected a column, one of = != < <= > >= or in, and a "
-                       "value, such as age<60 or site in a|b",
+                       "{where} is '%s', but must be a column, an operator (= != < <= > >= in) and "
+                       "a value, such as age<60 or site in a|b",
                        kn_clipped(c->written).text);
     if (c->op == KN_WHERE_IN && c->value[0] == '@')
         return read_list(ctx, c->value + 1, &c->list);
     if (compares_numbers(c->op) && kn_number_parse(c->value, &x) != KN_CELL_NUMBER)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "{where} has '%s', expected a number to compare with",
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{where} is '%s', but <, <=, > and >= compare numbers only",
                        kn_clipped(c->written).text);
     return KN_OK;
 }
@@ -290,7 +291,7 @@ static kn_status test_row(kn_ctx *ctx, const kn_condition *c, const kn_table *ta
     kn_number_parse(c->value, &y);
     if (kn_number_parse(cell, &x) == KN_CELL_TEXT) {
         char what[sizeof(kn_clip) + 64];
-        snprintf(what, sizeof what, "expected a number for {where=%s}",
+        snprintf(what, sizeof what, "but {where=%s} requires a number",
                  kn_clipped(c->written).text);
         return kn_cell_refused(ctx, table, row, col, what);
     }
@@ -342,7 +343,7 @@ static kn_status apply_condition(kn_ctx *ctx, const kn_condition *c, const kn_ta
     kn_status status;
     char has[sizeof(kn_listing)];
     if (col < 0)
-        return kn_column_unknown(ctx, table, c->column, "which {where} names");
+        return kn_column_unknown(ctx, table, c->column, "named in {where}");
     KN_TRY(kn_alloc(ctx, rows, sizeof *keep, &memory));
     bool *yes = memory;
     answer met;
@@ -356,7 +357,7 @@ static kn_status apply_condition(kn_ctx *ctx, const kn_condition *c, const kn_ta
     }
     if (left == 0) {
         describe_values(table, col, keep, has, sizeof has);
-        status = kn_fail(ctx, KN_ERR_DATA, "%s: {where=%s} selects no row; %s is %s",
+        status = kn_fail(ctx, KN_ERR_DATA, "%s: {where=%s} selects no row; the values of %s are %s",
                          kn_table_path(table), kn_clipped(c->written).text,
                          kn_clipped(kn_table_name(table, col)).text, has);
         goto out;

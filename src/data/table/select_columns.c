@@ -70,7 +70,7 @@ static kn_status mark_columns(kn_ctx *ctx, const kn_table *table, const kn_selec
         return kn_fail(ctx, KN_ERR_ARGUMENT,
                        "%s: {targets=%s} matches only the ID, covariates and labels",
                        kn_table_path(table), kn_clipped(pattern).text);
-    return kn_column_unknown(ctx, table, pattern, "which {targets} names");
+    return kn_column_unknown(ctx, table, pattern, "named in {targets}");
 }
 
 enum {
@@ -174,7 +174,7 @@ static kn_status mark_numeric(kn_ctx *ctx, const kn_table *table, const kn_selec
             continue;
         }
         if (k->comma >= 0) {
-            status = kn_cell_refused(ctx, table, k->comma, j, "expected a number");
+            status = kn_cell_refused(ctx, table, k->comma, j, "but must be a number");
             goto out;
         }
         chosen[j] = k->numeric && !k->codes;
@@ -185,11 +185,11 @@ static kn_status mark_numeric(kn_ctx *ctx, const kn_table *table, const kn_selec
     if (n > 0)
         log_excluded(ctx, table, &texts, &codes, &aside);
     else
-        status =
-            kn_fail(ctx, KN_ERR_DATA, "%s: no numeric column is left for the responses%s",
-                    kn_table_path(table),
-                    codes.n > 0 ? "; name columns with few different whole numbers in {targets}"
-                                : "");
+        status = kn_fail(ctx, KN_ERR_DATA, "%s has no numeric column left for the responses%s",
+                         kn_table_path(table),
+                         codes.n > 0 ? "; if columns with few different whole numbers are "
+                                       "responses, name them in {targets}"
+                                     : "");
 out:
     kn_free(c.kind);
     return status;
@@ -233,7 +233,7 @@ kn_status kn_select_named(kn_ctx *ctx, const kn_table *table, const char *const 
     for (ptrdiff_t k = 0; k < n; k++) {
         ptrdiff_t col = kn_column_find(table, names[k]);
         if (col < 0) {
-            status = kn_column_unknown(ctx, table, names[k], "which is a response of the model");
+            status = kn_column_unknown(ctx, table, names[k], "a response of the model");
             goto out;
         }
         KN_TRY(append_column(ctx, table, col, out));
@@ -262,5 +262,5 @@ kn_status kn_select_read(kn_ctx *ctx, const kn_table *table, const kn_selection 
         return kn_check_cancel(ctx);
     ptrdiff_t i = text / Y.cols;
     return kn_cell_refused(ctx, table, rows ? rows[i] : i, selection->col[text % Y.cols],
-                           "expected a number");
+                           "but must be a number");
 }

@@ -146,7 +146,8 @@ kn_status kn_outliers_warn(kn_ctx *ctx, const kn_table *table, const ptrdiff_t *
     kn_free(work);
     if (all.n > 0)
         kn_log(ctx, KN_LOG_WARNING,
-               "%s: %td %s far from all others and may be a missing value or an error: %s",
+               "%s: %td %s far from all others; correct errors, and name codes for missing values "
+               "in {na}: %s",
                kn_table_path(table), all.n, all.n == 1 ? "number is" : "numbers are",
                all.list.text);
     return KN_OK;
@@ -181,7 +182,8 @@ void kn_patients_warn(kn_ctx *ctx, const kn_table *t, const ptrdiff_t *rows, ptr
             continue;
         if (two_values(t, col, rows, n, &list) > 1)
             kn_log(ctx, KN_LOG_WARNING,
-                   "%s: %s has the values %s, and all participants %s; select rows with {where}",
+                   "%s: %s has the values %s, and all participants %s; select the controls with "
+                   "{where}",
                    kn_table_path(t), kn_clipped(name).text, list.text, taken);
     }
 }

@@ -367,7 +367,7 @@ out:
 kn_status kn_basis_check(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t P, ptrdiff_t limit)
 {
     if (P < 1)
-        return kn_fail(ctx, KN_ERR_ARGUMENT, "{components} is %td, expected 1 to %td", P, limit);
+        return kn_fail(ctx, KN_ERR_ARGUMENT, "{components} is %td, but must be 1 to %td", P, limit);
     if (P > limit)
         return kn_fail(
             ctx, KN_ERR_ARGUMENT,

@@ -41,8 +41,8 @@ kn_status kn_fold_rows(kn_ctx *ctx, ptrdiff_t N, const int *fold, int k, kn_fold
             out->train[out->n_train++] = i;
     if (out->n_train < 2)
         status = kn_fail(ctx, KN_ERR_DATA,
-                         "fold %d leaves %td participants for training, expected at least 2; use "
-                         "{group=none} to split groups, or {folds=0} for no reference",
+                         "fold %d leaves %td participants for training, but at least 2 are needed; "
+                         "use {group=none} to split groups, or {folds=0} for no reference",
                          k + 1, out->n_train);
 out:
     if (status != KN_OK)

@@ -86,17 +86,17 @@ kn_status kn_writer_check(kn_ctx *ctx, const char *path, const kn_write_options 
     if (!exists) /* stat follows a symbolic link; link(2) and rename(2) do not */
         link = lstat(path, &target) == 0;
     if (exists && S_ISDIR(target.st_mode))
-        return kn_fail(ctx, KN_ERR_IO, "%s is a directory, expected a file name", path);
+        return kn_fail(ctx, KN_ERR_IO, "%s is a folder; give the name of a file", path);
     if (exists && !S_ISREG(target.st_mode))
-        return kn_fail(ctx, KN_ERR_IO, "%s is a pipe or a device, expected a file name", path);
+        return kn_fail(ctx, KN_ERR_IO, "%s is a pipe or a device; give the name of a file", path);
     for (ptrdiff_t i = 0; exists && options && i < options->n_inputs; i++)
         if (stat(options->inputs[i], &input) == 0 && input.st_dev == target.st_dev &&
             input.st_ino == target.st_ino)
-            return kn_fail(ctx, KN_ERR_IO,
-                           "%s is an input of this run and is not replaced; choose another output",
-                           path);
+            return kn_fail(
+                ctx, KN_ERR_IO,
+                "%s is an input of this run, so it is not replaced; choose another output", path);
     if ((exists || link) && !(options && options->force))
-        return kn_fail(ctx, KN_ERR_IO, "%s exists already; use {force} to replace it", path);
+        return kn_fail(ctx, KN_ERR_IO, "%s already exists; use {force} to replace it", path);
     char *folder;
     kn_status status = kn_path_relative_to(ctx, path, ".", &folder);
     if (status == KN_OK && access(folder, W_OK | X_OK) != 0)
@@ -267,7 +267,7 @@ static kn_status take_name(kn_ctx *ctx, const pending_file *f)
             return KN_OK;
         }
         if (errno == EEXIST || access(f->path, F_OK) == 0)
-            return kn_fail(ctx, KN_ERR_IO, "%s exists already; use {force} to replace it", f->path);
+            return kn_fail(ctx, KN_ERR_IO, "%s already exists; use {force} to replace it", f->path);
     }
     if (rename(f->temporary, f->path) != 0)
         return kn_fail_errno(ctx, f->path, "cannot be written", errno);

@@ -74,9 +74,9 @@ kn_status kn_byte_source_open(kn_ctx *ctx, const char *path, kn_byte_source *out
     if (fstat(fd, &info) != 0)
         status = kn_fail_errno(ctx, path, "cannot be examined", errno);
     else if (S_ISDIR(info.st_mode))
-        status = kn_fail(ctx, KN_ERR_IO, "%s is a directory, expected a file", path);
+        status = kn_fail(ctx, KN_ERR_IO, "%s is a folder; give the name of a file", path);
     else if (!S_ISREG(info.st_mode))
-        status = kn_fail(ctx, KN_ERR_IO, "%s is a pipe or a device, expected a file", path);
+        status = kn_fail(ctx, KN_ERR_IO, "%s is a pipe or a device, but must be a file", path);
     if (status != KN_OK) {
         close(fd);
         return status;
@@ -134,11 +134,14 @@ kn_status kn_byte_source_read(kn_ctx *ctx, const kn_byte_source *source, ptrdiff
                               ptrdiff_t n, void *out)
 {
     if (!is_in_source(source, offset, n))
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s ends after %td bytes; the file was cut short",
+        return kn_fail(ctx, KN_ERR_FORMAT,
+                       "%s ends after %td bytes, so the file is incomplete; get it again",
                        source->name, source->size);
     int error = read_range(source, offset, n, out);
     if (error == ENDED)
-        return kn_fail(ctx, KN_ERR_IO, "%s became shorter while it was read", source->name);
+        return kn_fail(ctx, KN_ERR_IO,
+                       "%s became shorter while it was read; run again when it is complete",
+                       source->name);
     return error ? kn_fail_errno(ctx, source->name, "cannot be read", error) : KN_OK;
 }
 

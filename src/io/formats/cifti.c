@@ -32,9 +32,10 @@ kn_status kn_brain_compare(kn_ctx *ctx, const char *name, const kn_brain *brain,
         return KN_OK; /* no CIFTI, or a model file without brain models */
     if (brain->hash == expected->hash)
         return KN_OK;
-    return kn_fail(ctx, KN_ERR_SHAPE, "%s: %s those of %s", name,
-                   brain->hash ? "its brain models differ from"
-                               : "it has no brain models, expected",
+    return kn_fail(ctx, KN_ERR_SHAPE, "%s: %s %s; resample the files to the same grayordinates",
+                   name,
+                   brain->hash ? "the brain models differ from those of"
+                               : "there are no brain models as in",
                    expected_name);
 }
 
@@ -109,7 +110,8 @@ static kn_status check_root(parser *p, const char *name, const char **attributes
     if (strcmp(name, "CIFTI") != 0)
         return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: its XML is not CIFTI", p->x.name);
     if (!version || version[0] != '2' || (version[1] && version[1] != '.'))
-        return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s is CIFTI version %.20s, expected 2", p->x.name,
+        return kn_fail(p->x.ctx, KN_ERR_FORMAT,
+                       "%s is CIFTI version %.20s, but only version 2 is read", p->x.name,
                        version ? version : "none");
     return KN_OK;
 }
@@ -219,9 +221,10 @@ static void XMLCALL on_end(void *self, const char *name)
         return;
     if (p->map_depth && p->listed && p->words != p->listed * p->count) {
         kn_xml_stop(
-            &p->x, kn_fail(p->x.ctx, KN_ERR_FORMAT,
-                           "%s: a brain model of %td grayordinates lists %td indices, expected %td",
-                           p->x.name, p->count, p->words, p->listed * p->count));
+            &p->x,
+            kn_fail(p->x.ctx, KN_ERR_FORMAT,
+                    "%s: a brain model of %td grayordinates lists %td indices instead of %td",
+                    p->x.name, p->count, p->words, p->listed * p->count));
         return;
     }
     p->listed = 0;
@@ -244,7 +247,7 @@ static kn_status xml_failure(const parser *p)
         return p->x.status;
     if (error == XML_ERROR_NO_MEMORY)
         return kn_xml_no_memory(&p->x);
-    return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: its CIFTI XML is invalid in line %lu: %s",
+    return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s: the CIFTI XML is invalid in line %lu (%s)",
                    p->x.name, (unsigned long)XML_GetCurrentLineNumber(p->x.xml),
                    XML_ErrorString(error));
 }
@@ -338,7 +341,7 @@ kn_status kn_cifti_open(kn_ctx *ctx, kn_image *image, const kn_byte_source *sour
                 code = (int32_t)kn_load32(p + 4, h->swapped);
         if (size < 8 || size > end - at) {
             status = kn_fail(ctx, KN_ERR_FORMAT,
-                             "%s: a header extension promises %d bytes, but %td are there",
+                             "%s: a header extension declares %d bytes, but %td are there",
                              image->path, (int)size, end - at);
             goto out;
         }

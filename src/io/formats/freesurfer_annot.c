@@ -27,7 +27,7 @@ typedef struct reader {
 static kn_status fail_truncated(const reader *r)
 {
     return kn_fail(r->ctx, KN_ERR_FORMAT,
-                   "%s ends within its %s; the file was cut short, or is not an annotation",
+                   "%s ends within its %s; the file is incomplete, or is not an annotation",
                    r->name, r->part);
 }
 
@@ -70,16 +70,16 @@ static kn_status take_head(reader *r)
     size_t n;
     KN_TRY(read_int(r, &has));
     if (!has) {
-        status = kn_fail(r->ctx, KN_ERR_FORMAT, "%s has no colour table, expected names of regions",
-                         r->name);
+        status = kn_fail(r->ctx, KN_ERR_FORMAT,
+                         "%s has no colour table, which contains the names of regions", r->name);
         goto out;
     }
     KN_TRY(read_int(r, &count));
     r->second = count < 0;
     if (r->second && count != -VERSION) {
         status = kn_fail(r->ctx, KN_ERR_FORMAT,
-                         "%s: its colour table is of version %ld, expected 1 or 2", r->name,
-                         -(long)count);
+                         "%s: the colour table has version %ld, but must have version 1 or 2",
+                         r->name, -(long)count);
         goto out;
     }
     if (r->second)
@@ -126,7 +126,8 @@ static kn_status take_vertices(reader *r)
         const int32_t v = (int32_t)kn_load32(p, !KN_BIG_ENDIAN);
         const uint32_t colour = kn_load32(p + 4, !KN_BIG_ENDIAN) & 0xffffff;
         if (v < 0 || v >= r->out->vertices)
-            return kn_fail(r->ctx, KN_ERR_FORMAT, "%s has vertex %ld, expected 0 to %td", r->name,
+            return kn_fail(r->ctx, KN_ERR_FORMAT,
+                           "%s refers to vertex %ld, but the vertices are 0 to %td", r->name,
                            (long)v, r->out->vertices - 1);
         r->out->region[v] = kn_label_keys_find(r->keys, r->count, (long)colour);
     }

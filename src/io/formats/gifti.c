@@ -296,7 +296,8 @@ static kn_status xml_failure(const parser *p)
     case XML_ERROR_UNCLOSED_CDATA_SECTION:
     case XML_ERROR_PARTIAL_CHAR:
         return kn_fail(p->x.ctx, KN_ERR_FORMAT,
-                       "%s: the XML ends too early; the file was cut short", p->x.name);
+                       "%s: the XML ends too early, so the file is incomplete; get it again",
+                       p->x.name);
     default:
         return kn_fail(p->x.ctx, KN_ERR_FORMAT, "%s line %lu: invalid XML (%s)", p->x.name,
                        (unsigned long)XML_GetCurrentLineNumber(p->x.xml), XML_ErrorString(error));
@@ -407,12 +408,12 @@ static kn_status describe_arrays(kn_ctx *ctx, const char *name, const kn_gifti *
                            name, i + 1, a->dim[0], a->dim[1]);
         if (a->dim[0] != first->dim[0])
             return kn_fail(ctx, KN_ERR_SHAPE,
-                           "%s: data array %td has %td values, expected %td as in the first", name,
-                           i + 1, a->dim[0], first->dim[0]);
+                           "%s: data array %td has %td values, but the first has %td", name, i + 1,
+                           a->dim[0], first->dim[0]);
         if (a->type != first->type)
             return kn_fail(ctx, KN_ERR_FORMAT,
-                           "%s: data array %td is of type %s, expected %s as in the first", name,
-                           i + 1, a->type->name, first->type->name);
+                           "%s: data array %td has type %s, but the first has %s", name, i + 1,
+                           a->type->name, first->type->name);
     }
     h->type = first->type;
     h->dim[0] = first->dim[0];

@@ -33,7 +33,7 @@ static kn_status fail_array(const job *j, const char *what)
 static kn_status fail_too_short(const job *j, double has)
 {
     return kn_fail(j->ctx, KN_ERR_FORMAT,
-                   "%s: data array %td promises %s, but its data have at most %s", j->file,
+                   "%s: data array %td declares %s, but its data have at most %s", j->file,
                    j->number, kn_format_size((double)j->bytes).text, kn_format_size(has).text);
 }
 
@@ -92,7 +92,7 @@ static kn_status decode_ascii(const job *j, char *text, ptrdiff_t n)
     ptrdiff_t found = 0;
     if (j->count > n / 2 + 1) /* a number takes a digit and a space */
         return kn_fail(j->ctx, KN_ERR_FORMAT,
-                       "%s: data array %td promises %td numbers, but its text has %td characters",
+                       "%s: data array %td declares %td numbers, but its text has %td characters",
                        j->file, j->number, j->count, n);
     kn_status status = alloc_values(j);
     if (status != KN_OK)
@@ -109,12 +109,12 @@ static kn_status decode_ascii(const job *j, char *text, ptrdiff_t n)
         *p++ = '\0';
         if (found < j->count && !put_word(type, word, to + found * type->bytes))
             return kn_fail(j->ctx, KN_ERR_FORMAT,
-                           "%s: data array %td: number %td is \"%.20s\", expected %s", j->file,
+                           "%s: data array %td: number %td is \"%.20s\", but must be %s", j->file,
                            j->number, found + 1, word, type->name);
         found++;
     }
     if (found != j->count)
-        return kn_fail(j->ctx, KN_ERR_FORMAT, "%s: data array %td has %td numbers, expected %td",
+        return kn_fail(j->ctx, KN_ERR_FORMAT, "%s: data array %td has %td numbers instead of %td",
                        j->file, j->number, found, j->count);
     return KN_OK;
 }

@@ -109,8 +109,8 @@ static kn_status parse_header(kn_ctx *ctx, const char *name, const unsigned char
     h->type = find_type(type);
     if (!h->type)
         return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s: voxels of type %d, expected 0 (uchar), 1 (int), 3 (float), 4 (short) "
-                       "or 10 (ushort)",
+                       "%s: the voxels have type %d, but must have type 0 (uchar), 1 (int), 3 "
+                       "(float), 4 (short) or 10 (ushort)",
                        name, (int)type);
     take_affine(bytes, h);
     return KN_OK;

@@ -175,7 +175,8 @@ static kn_status take_dims(kn_ctx *ctx, const char *name, const raw_fields *raw,
 {
     int64_t dims = raw->dim[0], d[8];
     if (dims < 1 || dims > 7)
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: %lld dimensions, expected 1 to 7", name,
+        return kn_fail(ctx, KN_ERR_FORMAT,
+                       "%s: the image has %lld dimensions, but must have 1 to 7", name,
                        (long long)dims);
     for (int i = 1; i < 8; i++) {
         d[i] = i <= dims ? raw->dim[i] : 1;
@@ -192,9 +193,10 @@ static kn_status take_dims(kn_ctx *ctx, const char *name, const raw_fields *raw,
     }
     for (int i = 5; i < 8; i++)
         if (d[i] > 1)
-            return kn_fail(ctx, KN_ERR_FORMAT,
-                           "%s: dimension %d has length %lld, expected images of 3 or 4 dimensions",
-                           name, i, (long long)d[i]);
+            return kn_fail(
+                ctx, KN_ERR_FORMAT,
+                "%s: dimension %d has length %lld, but images must have 3 or 4 dimensions", name, i,
+                (long long)d[i]);
     ptrdiff_t total = 1;
     for (int i = 1; i <= 4; i++) {
         if (d[i] > PTRDIFF_MAX / 64 / total)
@@ -221,7 +223,7 @@ static kn_status take_scaling(kn_ctx *ctx, const char *name, const raw_fields *r
     if (raw->slope == 0 || isnan(raw->slope)) /* NIfTI: not scaled */
         return KN_OK;
     if (isinf(raw->slope))
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: scl_slope is %g, expected a finite number", name,
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s: scl_slope is %g, but must be a finite number", name,
                        raw->slope);
     if (!isfinite(raw->inter))
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: scl_slope is %g but scl_inter is not finite", name,
@@ -278,8 +280,8 @@ kn_status kn_nifti_header_parse(kn_ctx *ctx, const char *name, const unsigned ch
     h->type = kn_voxel_type_find(raw.datatype);
     if (!h->type)
         return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s: voxels of type %s (code %d), expected integers or floats of up to 64 "
-                       "bits",
+                       "%s: the voxels have type %s (code %d), but must be integers or floats of "
+                       "up to 64 bits",
                        name, kn_voxel_type_name(raw.datatype), raw.datatype);
     KN_TRY(take_scaling(ctx, name, &raw, h));
     KN_TRY(take_offset(ctx, name, &raw, h));

@@ -27,17 +27,17 @@ static kn_status find_array(kn_ctx *ctx, const char *name, const kn_gifti *gifti
                            "%s has two arrays of %s; it must contain one surface", name, intent);
         if (a->dim[1] != 3 || a->type->code != type)
             return kn_fail(ctx, KN_ERR_FORMAT,
-                           "%s: data array %td is %td x %td of %s, expected 3 %s", name, i + 1,
+                           "%s: data array %td is %td x %td of %s, but must be 3 %s", name, i + 1,
                            a->dim[0], a->dim[1], a->type->name,
                            type == KN_VOXEL_INT32 ? "vertices per triangle (int32)"
                                                   : "coordinates per vertex (float32)");
         *out = a;
     }
     return *out ? KN_OK
-                : kn_fail(ctx, KN_ERR_FORMAT,
-                          "%s has no data array of %s, expected a surface with coordinates and "
-                          "triangles",
-                          name, intent);
+                : kn_fail(
+                      ctx, KN_ERR_FORMAT,
+                      "%s has no data array of %s, but a surface needs coordinates and triangles",
+                      name, intent);
 }
 
 /* Copies the coordinates (array a, n x 3) to s->xyz in mm. KN_ERR_DATA if one is not finite. */
@@ -71,7 +71,8 @@ static kn_status take_triangles(kn_ctx *ctx, const char *name, const kn_gifti_ar
         int32_t v;
         memcpy(&v, (const char *)a->data + i * (ptrdiff_t)sizeof v, sizeof v);
         if (v < 0 || v >= s->vertices)
-            return kn_fail(ctx, KN_ERR_DATA, "%s: triangle %td has vertex %ld, expected 0 to %td",
+            return kn_fail(ctx, KN_ERR_DATA,
+                           "%s: triangle %td refers to vertex %ld, but the vertices are 0 to %td",
                            name, i / 3 + 1, (long)v, s->vertices - 1);
         s->corner[i] = v;
     }

@@ -80,7 +80,7 @@ static kn_status check_labels(kn_ctx *ctx, const char *name, const kn_gifti *gif
 {
     if (!a || gifti->labels == 0)
         return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s has no %s, expected labels of vertices and their names", name,
+                       "%s has no %s, but labels of vertices and their names are needed", name,
                        a ? "label table" : "data arrays");
     if (a->type->code != KN_VOXEL_INT32 || a->dim[1] != 1)
         return kn_fail(ctx, KN_ERR_FORMAT,
@@ -131,8 +131,7 @@ kn_status kn_vertex_labels_read(kn_ctx *ctx, const char *path, kn_vertex_labels 
         KN_TRY(kn_gifti_read_source(ctx, &source, true, &gifti));
         KN_TRY(kn_vertex_labels_of(ctx, path, &gifti, out));
     } else {
-        status = kn_fail(ctx, KN_ERR_FORMAT,
-                         "%s is not a label file, expected .label.gii or .annot", path);
+        status = kn_fail(ctx, KN_ERR_FORMAT, "%s is not a label file (.label.gii or .annot)", path);
     }
 out:
     kn_byte_source_close(&source);

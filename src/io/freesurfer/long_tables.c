@@ -80,7 +80,8 @@ static kn_status add_row(kn_ctx *ctx, const kn_table *t, const place *p, ptrdiff
     kn_status status = KN_OK;
     id_of(t, p, row, id);
     if (kn_number_parse(value, &x) == KN_CELL_TEXT)
-        return kn_fail(ctx, KN_ERR_DATA, "%s line %td: %s of %.60s is '%.60s', expected a number",
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "%s line %td: %s of %.60s is '%.60s', but must be a number",
                        kn_table_path(t), kn_table_line(t, row), what->measure->column, region,
                        value);
     if (w->rows == 0 || strcmp(w->row[w->rows - 1], id) != 0)

@@ -106,8 +106,8 @@ static kn_status take_row(reader *r, char *text)
     const char *name = field[r->name_at], *value = field[r->value_at];
     if (kn_number_parse(value, &x) == KN_CELL_TEXT)
         return kn_fail(r->ctx, KN_ERR_FORMAT,
-                       "%s line %td: %s of %.60s is '%.60s', expected a number", r->path, r->line,
-                       r->column, name, value);
+                       "%s line %td: %s of %.60s is '%.60s', but must be a number", r->path,
+                       r->line, r->column, name, value);
     return append_item(r, name, value, &r->out->n_regions, &r->out->region_room, &r->out->region);
 }
 

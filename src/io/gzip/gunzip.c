@@ -158,9 +158,10 @@ static kn_status inflate_error(kn_ctx *ctx, const kn_gunzip *g, int code)
     if (code == Z_MEM_ERROR)
         return kn_fail(ctx, KN_ERR_MEMORY, "%s: out of memory for decompression", g->source.name);
     if (code == Z_BUF_ERROR)
-        return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s: the compressed data end too early; the file was cut short",
-                       g->source.name);
+        return kn_fail(
+            ctx, KN_ERR_FORMAT,
+            "%s: the compressed data end too early, so the file is incomplete; get it again",
+            g->source.name);
     return kn_fail(ctx, KN_ERR_FORMAT, "%s: the compressed data are damaged (%s)", g->source.name,
                    g->z.msg ? g->z.msg : "no gzip data");
 }

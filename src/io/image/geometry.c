@@ -109,8 +109,8 @@ kn_status kn_geometry_compare(kn_ctx *ctx, const char *name, const kn_geometry *
 {
     if (memcmp(g->dim, e->dim, sizeof g->dim) != 0)
         return kn_fail(ctx, KN_ERR_SHAPE,
-                       "%s: %td x %td x %td voxels, expected %td x %td x %td as "
-                       "in %s",
+                       "%s: the image has %td x %td x %td voxels instead of the %td x %td x %td of "
+                       "%s; resample the images to one space",
                        name, g->dim[0], g->dim[1], g->dim[2], e->dim[0], e->dim[1], e->dim[2],
                        expected_name);
     if (!kn_geometry_is_placed(g))
@@ -128,7 +128,9 @@ kn_status kn_geometry_compare(kn_ctx *ctx, const char *name, const kn_geometry *
         }
     if (worst > AFFINE_TOLERANCE)
         return kn_fail(ctx, KN_ERR_SHAPE,
-                       "%s: row %d column %d of the affine is %.6g, expected %.6g as in %s", name,
-                       row + 1, col + 1, g->affine[row][col], e->affine[row][col], expected_name);
+                       "%s: row %d, column %d of the affine is %.6g, but %.6g in %s; resample the "
+                       "images to one space",
+                       name, row + 1, col + 1, g->affine[row][col], e->affine[row][col],
+                       expected_name);
     return KN_OK;
 }

@@ -120,7 +120,7 @@ static kn_status fail_too_short(kn_ctx *ctx, const char *name, const kn_nifti_he
                                 const char *limit, ptrdiff_t has)
 {
     double need = (double)h->data_offset + (double)kn_nifti_data_size(h);
-    return kn_fail(ctx, KN_ERR_FORMAT, "%s: the header promises %s, but %s %s", name,
+    return kn_fail(ctx, KN_ERR_FORMAT, "%s: the header declares %s, but %s %s", name,
                    kn_format_size(need).text, limit, kn_format_size((double)has).text);
 }
 
@@ -129,7 +129,7 @@ static kn_status fail_too_short(kn_ctx *ctx, const char *name, const kn_nifti_he
 static kn_status fail_too_long(kn_ctx *ctx, const char *name, ptrdiff_t need)
 {
     return kn_fail(ctx, KN_ERR_FORMAT,
-                   "%s: the header promises %s, but the data go on after that; the header or the "
+                   "%s: the header declares %s, but the file contains more data; the header or the "
                    "file is wrong",
                    name, kn_format_size((double)need).text);
 }

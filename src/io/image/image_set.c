@@ -32,8 +32,8 @@ static kn_status open_part(kn_ctx *ctx, const char *path, kn_image *out)
     kn_status status = kn_image_open(ctx, path, out);
     if (status == KN_OK && out->header.cifti && !out->brain.hash)
         return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s has CIFTI intent %d, expected dense scalars or a dense series", path,
-                       out->header.intent_code);
+                       "%s has CIFTI intent %d, but must contain dense scalars or a dense series",
+                       path, out->header.intent_code);
     return status;
 }
 
@@ -44,8 +44,10 @@ static kn_status compare_first(kn_ctx *ctx, kn_image *file, const kn_image *firs
     const char *side = kn_image_side(file->path), *expected = kn_image_side(first->path);
     kn_status status;
     if (*side && *expected && strcmp(side, expected) != 0)
-        return kn_fail(ctx, KN_ERR_DATA, "%s is %s by its name, expected %s as in %s", file->path,
-                       side, expected, first->path);
+        return kn_fail(
+            ctx, KN_ERR_DATA,
+            "%s is %s by its name, but this position is %s in %s; use the same order in every line",
+            file->path, side, expected, first->path);
     KN_TRY(kn_geometry_compare(ctx, file->path, &file->geometry, first->path, &first->geometry));
     KN_TRY(kn_brain_compare(ctx, file->path, &file->brain, first->path, &first->brain));
     kn_free(file->brain.xml);
@@ -64,8 +66,9 @@ static kn_status open_listed(kn_ctx *ctx, kn_images *images, ptrdiff_t i)
         kn_image *file = &images->file[at];
         KN_TRY(open_part(ctx, images->list.path[at], file));
         if (file->header.volumes > 1)
-            return kn_fail(ctx, KN_ERR_SHAPE, "%s has %td volumes, expected a 3D image in a list",
-                           file->path, file->header.volumes);
+            return kn_fail(ctx, KN_ERR_SHAPE,
+                           "%s has %td volumes, but each image of a list must have one", file->path,
+                           file->header.volumes);
         if (i > 0)
             KN_TRY(compare_first(ctx, file, &images->file[k]));
     }
@@ -148,7 +151,7 @@ static kn_status open_4d(kn_ctx *ctx, const char *path, kn_images *images)
     if (comma) {
         KN_TRY(open_part(ctx, comma + 1, &images->file[1]));
         if (images->file[1].header.volumes != images->count)
-            status = kn_fail(ctx, KN_ERR_SHAPE, "%s has %td volumes, expected %td as in %s",
+            status = kn_fail(ctx, KN_ERR_SHAPE, "%s has %td volumes instead of %td as in %s",
                              comma + 1, images->file[1].header.volumes, images->count, first);
     }
 out:

@@ -155,14 +155,14 @@ static kn_status take_line(kn_ctx *ctx, const char *name, char *text, ptrdiff_t 
     kn_status status;
 
     if (!split_line(text, &f))
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td: expected an ID, one tab and a path", name,
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td must have an ID, one tab and a path", name,
                        line);
     if (list->count > 0 && (f.id != NULL) != (list->id != NULL))
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td: %s, unlike the previous lines", name, line,
-                       f.id ? "an ID and a path" : "a path without an ID");
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td has %s, unlike the previous lines", name,
+                       line, f.id ? "an ID and a path" : "a path without an ID");
     if (list->count > 0 && f.parts != list->parts)
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td: %s, unlike the previous lines", name, line,
-                       f.parts > 1 ? "two paths" : "one path");
+        return kn_fail(ctx, KN_ERR_FORMAT, "%s line %td has %s, unlike the previous lines", name,
+                       line, f.parts > 1 ? "two paths" : "one path");
     list->parts = f.parts;
     status =
         kn_grow(ctx, (list->count + 1) * f.parts, sizeof *list->path, &paths, &list->path_capacity);
@@ -199,8 +199,8 @@ kn_status kn_image_list_parse(kn_ctx *ctx, const char *name, const char *text, p
     *out = (kn_image_list){0};
     KN_TRY(kn_text_copy(ctx, text, (size_t)n, &copy));
     if ((ptrdiff_t)strlen(copy) != n) {
-        status =
-            kn_fail(ctx, KN_ERR_FORMAT, "%s contains a NUL byte, expected a list of images", name);
+        status = kn_fail(ctx, KN_ERR_FORMAT,
+                         "%s contains a NUL byte, so it is not a list of images", name);
         goto out;
     }
     char *at = strncmp(copy, "\xef\xbb\xbf", 3) == 0 ? copy + 3 : copy;

@@ -70,7 +70,7 @@ kn_status kn_mask_read(kn_ctx *ctx, const char *path, const char *expected_name,
                        kn_image_known_names().text);
     KN_TRY(kn_images_open(ctx, path, 0, &images));
     if (kn_images_count(images) > 1) {
-        status = kn_fail(ctx, KN_ERR_SHAPE, "%s has %td volumes, expected a 3D mask", path,
+        status = kn_fail(ctx, KN_ERR_SHAPE, "%s has %td volumes, but a mask must have one", path,
                          kn_images_count(images));
         goto out;
     }

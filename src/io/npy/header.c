@@ -122,9 +122,10 @@ static kn_status find_type(kn_ctx *ctx, const char *name, const char *descr, kn_
                 return KN_OK;
             }
     }
-    return kn_fail(ctx, KN_ERR_FORMAT,
-                   "%s: elements of type '%s', expected float32, float64, an integer or bool", name,
-                   descr);
+    return kn_fail(
+        ctx, KN_ERR_FORMAT,
+        "%s: the elements have type '%s', but must be float32, float64, integers or bool", name,
+        descr);
 }
 
 /* Fails with KN_ERR_FORMAT because the header is not that of a plain array. */
@@ -172,8 +173,8 @@ static kn_status parse_literal(kn_ctx *ctx, const char *name, const char *text, 
     if (c.at != c.end || !seen[0] || !seen[1] || !seen[2])
         return bad_header(ctx, name);
     if (h->dims < 1 || h->dims > 2)
-        return kn_fail(ctx, KN_ERR_SHAPE, "%s: an array of %d dimensions, expected 1 or 2", name,
-                       h->dims);
+        return kn_fail(ctx, KN_ERR_SHAPE, "%s: the array has %d dimensions, but must have 1 or 2",
+                       name, h->dims);
     h->rows = shape[0];
     h->cols = h->dims == 2 ? shape[1] : 1;
     return find_type(ctx, name, descr, h);
@@ -191,7 +192,7 @@ static kn_status check_size(kn_ctx *ctx, const kn_byte_source *source, const kn_
     if (!huge && h->rows * h->cols * h->type->bytes == has)
         return KN_OK;
     double wanted = (double)h->rows * (double)h->cols * h->type->bytes;
-    return kn_fail(ctx, KN_ERR_FORMAT, "%s: the header promises %s of data, but the file has %s",
+    return kn_fail(ctx, KN_ERR_FORMAT, "%s: the header declares %s of data, but the file has %s",
                    source->name, kn_format_size(wanted).text, kn_format_size((double)has).text);
 }
 
@@ -210,8 +211,9 @@ kn_status kn_npy_header_read(kn_ctx *ctx, const kn_byte_source *source, kn_npy_h
         return kn_fail(ctx, KN_ERR_FORMAT, "%s does not start as a .npy file", source->name);
     int major = prefix[6], minor = prefix[7];
     if (major < 1 || major > 3 || minor != 0)
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: .npy version %d.%d, expected 1.0, 2.0 or 3.0",
-                       source->name, major, minor);
+        return kn_fail(ctx, KN_ERR_FORMAT,
+                       "%s has .npy version %d.%d, but must have 1.0, 2.0 or 3.0", source->name,
+                       major, minor);
     ptrdiff_t start = major == 1 ? 10 : 12;
     ptrdiff_t n = major == 1 ? (ptrdiff_t)kn_load16(prefix + 8, KN_BIG_ENDIAN)
                              : (ptrdiff_t)kn_load32(prefix + 8, KN_BIG_ENDIAN);

@@ -260,9 +260,10 @@ static kn_status read_header_length(kn_ctx *ctx, const kn_st_file *file, ptrdiff
         return kn_fail(ctx, KN_ERR_FORMAT, "%s is not a safetensors file", file->name);
     *length = (ptrdiff_t)bytes;
     if (*length > n - KN_ST_START)
-        return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s: the file ends after %td bytes, in a header of %td bytes", file->name, n,
-                       *length);
+        return kn_fail(
+            ctx, KN_ERR_FORMAT,
+            "%s: the file ends after %td bytes, within a header of %td bytes; get the file again",
+            file->name, n, *length);
     return KN_OK;
 }
 

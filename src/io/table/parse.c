@@ -127,12 +127,13 @@ static kn_status refuse_row(const parse *p)
     const char *first = p->text->bare ? "first row" : "header";
     char header = p->text->separator, row = separator_of_row(p), why[96] = "";
     if (row != header)
-        snprintf(why, sizeof why, " (it has %s, the %s has %s)", kn_separator_name(row), first,
+        snprintf(why, sizeof why, "; the line has %s, the %s %s", kn_separator_name(row), first,
                  kn_separator_name(header));
     else if (header == ',' && t->rows == 0 && p->fields > t->cols && !p->text->bare)
         snprintf(why, sizeof why, "; check for decimal commas and for commas in unquoted text");
-    return kn_fail(p->ctx, KN_ERR_FORMAT, "%s line %td: %td fields, expected %td as in the %s%s",
-                   t->path, p->lines.row_line, p->fields, t->cols, first, why);
+    return kn_fail(p->ctx, KN_ERR_FORMAT, "%s line %td has %td field%s, but the %s has %td%s",
+                   t->path, p->lines.row_line, p->fields, p->fields == 1 ? "" : "s", first, t->cols,
+                   why);
 }
 
 /* Enlarges an array of *had elements to exactly `capacity`, unless it is that large. Fails only
@@ -267,8 +268,7 @@ static kn_status check_workbook(kn_ctx *ctx, const char *name, const char *text,
     if (n < 4 || (memcmp(text, "PK\3\4", 4) != 0 && memcmp(text, "\xd0\xcf\x11\xe0", 4) != 0))
         return KN_OK;
     return kn_fail(ctx, KN_ERR_FORMAT,
-                   "%s is a workbook of a spreadsheet program, not text; save the sheet as CSV",
-                   name);
+                   "%s is a spreadsheet workbook, not a text file; save the sheet as CSV", name);
 }
 
 /* Fails with KN_ERR_FORMAT for n bytes of text that are too many or have NUL bytes, such as UTF-16.
@@ -287,9 +287,10 @@ static kn_status check_bytes(kn_ctx *ctx, const char *name, const char *text, pt
         ptrdiff_t line = 1;
         for (const char *c = text; c < nul; c++)
             line += *c == '\n';
-        return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s line %td: a NUL byte, expected plain text; save UTF-16 as UTF-8", name,
-                       line);
+        return kn_fail(
+            ctx, KN_ERR_FORMAT,
+            "%s line %td contains a NUL byte, so it is not plain text; save UTF-16 as UTF-8", name,
+            line);
     }
     return KN_OK;
 }
@@ -400,7 +401,7 @@ static kn_status parse_text(kn_ctx *ctx, source_text text, kn_table **out)
     if (text.separator != ',' && t->rows > 0)
         replace_commas(ctx, t);
     if (t->rows < 0)
-        status = kn_fail(ctx, KN_ERR_FORMAT, "%s: the file is empty, expected %s", t->path,
+        status = kn_fail(ctx, KN_ERR_FORMAT, "%s is empty, but must contain %s", t->path,
                          text.bare ? "rows" : "a header and rows");
     else if (text.bare)
         t->rows++; /* the row that was parsed as header is data */
@@ -436,7 +437,9 @@ kn_status kn_table_bytes(kn_ctx *ctx, const char *path, void **bytes, ptrdiff_t 
         return status;
     if (!kn_table_is_name(path) && !freesurfer)
         return kn_fail(ctx, KN_ERR_FORMAT,
-                       "%s cannot be a table; its name must end in .csv or .tsv", path);
+                       "%s cannot be a table, because its name does not end in .csv or .tsv; use "
+                       "one of these formats",
+                       path);
     KN_TRY(kn_byte_source_open(ctx, path, &source));
     if (source.size > MAX_BYTES) {
         status = check_bytes(ctx, path, NULL, source.size);

@@ -34,7 +34,8 @@ kn_status kn_table_index_names(kn_ctx *ctx, kn_table *t)
         t->sorted[k] = ref[k].col;
         if (k > 0 && strcmp(ref[k - 1].name, ref[k].name) == 0) {
             status =
-                kn_fail(ctx, KN_ERR_FORMAT, "%s line %td: columns %td and %td are both named '%s'",
+                kn_fail(ctx, KN_ERR_FORMAT,
+                        "%s line %td: columns %td and %td are both named '%s'; rename one of them",
                         t->path, t->line[0], ref[k - 1].col + 1, ref[k].col + 1, ref[k].name);
             goto out;
         }

@@ -27,7 +27,9 @@ kn_status kn_table_writer_new(kn_ctx *ctx, const char *path, const kn_write_opti
     *out = NULL;
     if (!kn_table_is_name(path))
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "%s cannot be a table; its name must end in .csv or .tsv", path);
+                       "%s cannot be a table, because its name does not end in .csv or .tsv; use "
+                       "one of these formats",
+                       path);
     KN_TRY(kn_alloc(ctx, 1, sizeof *w, &p));
     w = p;
     w->options = options;

@@ -66,8 +66,8 @@ static kn_status check_checksum(kn_ctx *ctx, const kn_st_file *f)
     kn_status status = kn_st_verify(ctx, f, &sealed);
     if (status == KN_OK && !sealed)
         status = kn_fail(ctx, KN_ERR_FORMAT,
-                         "%s has no checksum, because it was changed or written by a draft of "
-                         "kronorm; fit again",
+                         "%s has no checksum, because it was changed, or written by a development "
+                         "version of kronorm; fit again",
                          kn_st_name(f));
     return status;
 }

@@ -5,7 +5,9 @@
 
 kn_status kn_st_bad(kn_ctx *ctx, const kn_st_file *f, const char *what)
 {
-    return kn_fail(ctx, KN_ERR_FORMAT, "%s: %s is missing or invalid", kn_st_name(f), what);
+    return kn_fail(ctx, KN_ERR_FORMAT,
+                   "%s: %s is missing or invalid; the file was changed or damaged", kn_st_name(f),
+                   what);
 }
 
 kn_status kn_st_read_indices(kn_ctx *ctx, const kn_st_file *f, const char *name, ptrdiff_t limit,

@@ -294,8 +294,9 @@ static void warn_of_neighbours(kn_ctx *ctx, const kn_resemblance *n)
 {
     if (n->resemble)
         kn_log(ctx, KN_LOG_WARNING,
-               "residual maps of participants in adjacent rows correlate by %.2f (%.2f by chance); "
-               "if the table is ordered by site, scanner or session, add it as a covariate",
+               "the residual maps of participants in adjacent rows have a correlation of %.2f "
+               "(%.2f by chance); if the table is ordered by site, scanner or session, add that as "
+               "a covariate",
                round_hundredths(n->correlation), round_hundredths(n->chance));
 }
 

@@ -234,7 +234,7 @@ static void log_calibration(kn_ctx *ctx, const kn_calibration_transform *l)
                    kn_calibration_component_words[k]);
         else if (l->component[k].tried)
             kn_log(ctx, KN_LOG_DETAIL,
-                   "calibration: %s %s (held-out gain %.4f, standard error %.4f)",
+                   "calibration: %s %s (held-out gain %.2g, standard error %.2g)",
                    kn_calibration_component_words[k], l->component[k].kept ? "kept" : "not kept",
                    l->component[k].gain, l->component[k].se);
     if (batch->tried && batch->gain < -batch->se)

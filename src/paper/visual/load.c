@@ -178,7 +178,7 @@ static kn_status read_labels(kn_ctx *ctx, loader *l, run *u, ptrdiff_t scans)
         for (ptrdiff_t j = 0; j < cols; j++)
             if (kn_table_number(table, t, j, &kn_col(u->labels, j)[t]) != KN_CELL_NUMBER) {
                 status =
-                    kn_fail(ctx, KN_ERR_DATA, "%s line %td column %td: '%s', expected a number",
+                    kn_fail(ctx, KN_ERR_DATA, "%s line %td column %td: '%s', but must be a number",
                             u->label, kn_table_line(table, t), j + 1, kn_table_cell(table, t, j));
                 goto out;
             }

@@ -43,8 +43,8 @@ static void describe_participant(kn_sentence *s, const kn_report *r,
         kn_sentence_words(s, ". ");
 }
 
-/* Appends a sentence on the extreme-value statistic, "Extreme values: higher than in 98.7% of the
- * reference sample (p = 0.013)." */
+/* Appends a sentence on the extreme-value statistic, "Extreme values: p = 0.013, from an
+ * extreme-value distribution fitted to the reference sample." */
 static void describe_tail_p(kn_sentence *s, const kn_report *r, const kn_report_participant *row)
 {
     const char *reference =
@@ -52,17 +52,16 @@ static void describe_tail_p(kn_sentence *s, const kn_report *r, const kn_report_
     const bool change = r->kind == KN_REPORT_CHANGE;
     kn_sentence_words(s, change ? "Largest changes: " : "Extreme values: ");
     if (isfinite(row->extreme_z_p)) {
-        const bool smallest = row->p_is_bound || row->p_is_attained;
-        kn_sentence_words(s, "higher than in %s%s%% of %s (", smallest ? "at least " : "",
-                          smallest ? kn_format_percent_min(1 - row->extreme_z_p).text
-                                   : kn_format_percent(1 - row->extreme_z_p).text,
-                          reference);
         if (row->p_is_attained)
             kn_sentence_rank_p(s, row->extreme_z_p, row->smallest_rank_p);
         else
             kn_sentence_p(s, row->extreme_z_p, row->p_is_bound);
-        kn_sentence_words(s,
-                          row->note && strcmp(row->note, "rough") == 0 ? ", approximate)." : ").");
+        kn_sentence_words(s, "%s, %s %s.",
+                          row->note && strcmp(row->note, "rough") == 0 ? " (approximate)" : "",
+                          r->participants.p_is_fitted
+                              ? "from an extreme-value distribution fitted to"
+                              : "by comparison with",
+                          reference);
     } else if (isfinite(row->extreme_z)) {
         kn_sentence_words(s, "the trimmed mean of the largest |z| is ");
         kn_sentence_fixed(s, row->extreme_z, 2);

@@ -69,7 +69,7 @@ static kn_status rename_levels(kn_ctx *ctx, kn_report_input *m, const char *name
         KN_TRY(rename_level(ctx, m, copies, &item, option));
     if (*text)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{names} is '%s', expected COLUMN:LEVEL=NAME,LEVEL=NAME, such as "
+                       "{names} is '%s', but must be COLUMN:LEVEL=NAME,LEVEL=NAME, such as "
                        "sex:0=female,1=male",
                        names);
     for (ptrdiff_t k = 0; k < m->C; k++)

@@ -315,13 +315,15 @@ static double threshold_of(const json_t *summary)
 }
 
 /* Sets participants->line to the values of the extreme-value statistic with p = 0.05 and 0.001 by
- * the recorded GEV distribution; NaN if p-values are ranks or cannot be that small. */
+ * the recorded GEV distribution; NaN if p-values are ranks or cannot be that small. Sets
+ * p_is_fitted. */
 static void compute_lines(kn_report_participants *participants, const json_t *from, double smallest)
 {
     static const double P[2] = {0.05, 0.001};
     const kn_gev gev = {kn_json_number_at(from, "gev.shape"),
                         kn_json_number_at(from, "gev.location"),
                         kn_json_number_at(from, "gev.scale")};
+    participants->p_is_fitted = gev.sigma > 0;
     for (int k = 0; k < 2; k++)
         participants->line[k] =
             gev.sigma > 0 && P[k] >= smallest ? kn_gev_quantile_upper(gev, P[k]) : NAN;

@@ -151,7 +151,7 @@ static kn_status fail_unknown_id(kn_ctx *ctx, const kn_report *r, const kn_parti
         const char *other = named->participant ? named->participant[i] : named->id[i];
         kn_suggest(&near, other, strlen(other));
     }
-    return kn_fail(ctx, KN_ERR_DATA, "{participants}: %s has no '%s'%s", named->where, id,
+    return kn_fail(ctx, KN_ERR_DATA, "{participants}: %s has no ID '%s'%s", named->where, id,
                    kn_did_you_mean(&near, "", suggestion));
 }
 

@@ -29,16 +29,16 @@ static kn_status check_options(kn_ctx *ctx, const kn_report_job *job, bool volum
     const kn_settings *s = job->s;
     const char *dependent = s->labels ? "labels" : s->sulc ? "sulc" : NULL;
     if (volume && s->surface)
-        return kn_fail(
-            ctx, KN_ERR_ARGUMENT,
-            "{surface} is for responses that are vertices or a table of regions, and these are "
-            "voxels; leave it out");
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{surface} is for responses that are vertices or a table of regions, and "
+                       "these are voxels; omit it");
     if (!volume && s->background)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{background} is for responses that are voxels of a volume; leave it out");
+                       "{background} is for responses that are voxels of a volume; omit it");
     if (dependent && !s->surface)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{%s} needs {surface}, the surfaces that it belongs to", dependent);
+                       "{%s} also needs {surface}, with the surfaces that it belongs to",
+                       dependent);
     return KN_OK;
 }
 

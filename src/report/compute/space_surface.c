@@ -29,8 +29,8 @@ static kn_status split_pair(kn_ctx *ctx, kn_arena *arena, const char *key, const
         KN_TRY(kn_arena_text(ctx, arena, comma + 1, &out->path[1]));
     }
     if (!*out->path[0] || (comma && (!*out->path[1] || strchr(out->path[1], ','))))
-        status = kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} is '%s', expected LEFT,RIGHT or one file", key,
-                         text);
+        status = kn_fail(ctx, KN_ERR_ARGUMENT, "{%s} is '%s', but must be LEFT,RIGHT or one file",
+                         key, text);
 out:
     return status;
 }
@@ -76,7 +76,7 @@ static kn_status read_meshes(kn_ctx *ctx, const pair *files, kn_report_space *sp
         mesh->side = files->n == 2 ? k : side[k];
         if (files->n == 2 && side[k] == 1 - k) {
             status = kn_fail(ctx, KN_ERR_DATA,
-                             "%s is the %s hemisphere, expected the left one first in {surface}, "
+                             "%s is the %s hemisphere, but {surface} needs the left one first, "
                              "then the right one",
                              files->path[k], side[k] == 0 ? "left" : "right");
             goto out;
@@ -84,7 +84,7 @@ static kn_status read_meshes(kn_ctx *ctx, const pair *files, kn_report_space *sp
     }
     if (files->n == 1 && side[0] < 0)
         status = kn_fail(ctx, KN_ERR_DATA,
-                         "%s does not say which hemisphere it is, expected a name such as lh.%s",
+                         "%s does not show the hemisphere in its name; use a name such as lh.%s",
                          files->path[0], "pial.surf.gii");
 out:
     return status;
@@ -161,10 +161,9 @@ static kn_status assign_hemispheres(kn_ctx *ctx, const kn_space *s, const pair *
     const bool swapped = strcmp(s->part[0].side, "rh") == 0;
     ptrdiff_t first = 0;
     if (space->meshes != 2)
-        return kn_fail(
-            ctx, KN_ERR_SHAPE,
-            "{surface}: each participant has two images, one per hemisphere, expected two "
-            "surfaces");
+        return kn_fail(ctx, KN_ERR_SHAPE,
+                       "{surface} needs two surfaces, because each participant has two images, one "
+                       "per hemisphere");
     for (int k = 0; k < 2; k++) {
         kn_report_mesh *mesh = &space->mesh[swapped ? 1 - k : k];
         const ptrdiff_t n = kn_geometry_voxels(&s->part[k].geometry);
@@ -254,8 +253,8 @@ static kn_status count_matched(kn_ctx *ctx, const kn_report_job *job, const kn_r
     job->r->space.unmatched = table->T - found;
     if (found == 0)
         return kn_fail(ctx, KN_ERR_DATA,
-                       "%s: none of its regions is a response; they have names such as '%.40s', "
-                       "but responses such as '%.40s'",
+                       "%s: no region is a response; regions have names such as '%.40s', but "
+                       "responses such as '%.40s'; use labels of the same atlas",
                        job->s->labels, labels->count > 0 ? labels->name[labels->count - 1] : "",
                        table->name[0]);
     if (found == table->T)

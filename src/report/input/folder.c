@@ -151,7 +151,8 @@ static kn_status read_covariates(kn_ctx *ctx, kn_report_input *m)
         kn_participants_covariate(r->column[k].name, name);
         ptrdiff_t col = kn_table_find(scored_of(m)->participants, name);
         if (col < 0)
-            return kn_column_unknown(ctx, scored_of(m)->participants, name, "which the model has");
+            return kn_column_unknown(ctx, scored_of(m)->participants, name,
+                                     "a covariate of the model");
         KN_TRY(read_column(ctx, m, &m->column[k], col, r->column[k].levels.numbers));
     }
 out:
@@ -291,9 +292,8 @@ static kn_status check_names(kn_ctx *ctx, const kn_report_input *m)
     for (ptrdiff_t j = 0; named && j < m->T; j++) {
         ptrdiff_t at = m->files->map_index[j];
         if (strcmp(s->space.name[at], m->name[j]) != 0)
-            return kn_fail(ctx, KN_ERR_DATA,
-                           "%s/%s: column %td is '%s', expected '%s' as the model has it", m->dir,
-                           s->tail[0], at + 2, kn_clipped(s->space.name[at]).text,
+            return kn_fail(ctx, KN_ERR_DATA, "%s/%s: column %td is '%s', but '%s' in the model",
+                           m->dir, s->tail[0], at + 2, kn_clipped(s->space.name[at]).text,
                            kn_clipped(m->name[j]).text);
     }
     return KN_OK;
@@ -311,9 +311,8 @@ static kn_status locate_responses(kn_ctx *ctx, kn_report_input *m)
     if (files->kind == KN_SPACE_IMAGE && m->space.kind == KN_SPACE_IMAGE)
         return locate_voxels(ctx, m);
     if (files->kind == KN_SPACE_IMAGE || files->T != y->n_all)
-        return kn_fail(ctx, KN_ERR_DATA,
-                       "%s has z maps of %td responses, expected %td as the model has", m->dir,
-                       files->T, y->n_all);
+        return kn_fail(ctx, KN_ERR_DATA, "%s has z maps of %td responses, but the model has %td",
+                       m->dir, files->T, y->n_all);
     for (ptrdiff_t j = 0; j < m->T; j++)
         m->files->map_index[j] = y->kept[j];
     return check_names(ctx, m);
@@ -336,8 +335,8 @@ static kn_status find_mask(kn_ctx *ctx, kn_report_input *m)
         if (f->row[v] != 0 || (found && map[v] != 0))
             f->map_index[m->T++] = v;
     if (m->T == 0)
-        status = kn_fail(ctx, KN_ERR_DATA, "%s: z-scores are 0 everywhere, expected those of cv",
-                         m->dir);
+        status = kn_fail(ctx, KN_ERR_DATA,
+                         "%s: the z-scores are 0 everywhere, so they are not those of cv", m->dir);
 out:
     kn_free(map);
     return status;

@@ -26,7 +26,7 @@ static kn_status read_summary(kn_ctx *ctx, kn_report_input *m)
     void *text;
     KN_TRY(kn_path_in_folder(ctx, m->dir, "summary.json", path, PATH));
     if (access(m->dir, F_OK) != 0)
-        return kn_fail(ctx, KN_ERR_IO, "%s: no such folder; %s", m->dir, EXPECTED);
+        return kn_fail(ctx, KN_ERR_IO, "%s: this folder does not exist; %s", m->dir, EXPECTED);
     if (access(path, F_OK) != 0)
         return kn_fail(ctx, KN_ERR_IO, "%s has no summary.json; %s", m->dir, EXPECTED);
     KN_TRY(kn_byte_source_open(ctx, path, &file));
@@ -52,7 +52,7 @@ static kn_status find_kind(kn_ctx *ctx, kn_report_input *m, const json_t *summar
     bool change = json_object_get(summary, "changed") && json_object_get(summary, "pairs");
     bool scores = json_object_get(summary, "abnormality") && json_object_get(summary, "metrics");
     if (!change && !scores)
-        return kn_fail(ctx, KN_ERR_DATA, "%s: its summary.json was written by another command; %s",
+        return kn_fail(ctx, KN_ERR_DATA, "%s: summary.json was written by another command; %s",
                        m->dir, EXPECTED);
     m->kind = change                              ? KN_INPUT_CHANGE
               : !hash && has_file(m, "folds.tsv") ? KN_INPUT_CV
@@ -78,12 +78,11 @@ static kn_status check_model(kn_ctx *ctx, const kn_report_input *m, const char *
                          m->dir);
     if (!m->model)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "%s was written by %s; give the model that it was made with, too", m->dir,
+                       "%s was written by %s; also name the model that it was made with", m->dir,
                        command);
     if (!hash)
-        return kn_fail(ctx, KN_ERR_DATA,
-                       "%s: its summary.json does not name the model; run %s again", m->dir,
-                       command);
+        return kn_fail(ctx, KN_ERR_DATA, "%s: summary.json does not name the model; run %s again",
+                       m->dir, command);
     kn_status status = kn_model_hash(ctx, m->model, &h);
     if (status != KN_OK)
         return status;

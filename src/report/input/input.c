@@ -110,7 +110,7 @@ kn_status kn_report_input_open(kn_ctx *ctx, const kn_model *model, const char *d
     *out = (kn_report_input){.model = model};
     if (!model && !dir)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "there is neither a model nor a folder, expected a model or {scored}");
+                       "there is neither a model nor a folder; give a model or {scored}");
     kn_status status = kn_arena_text(ctx, &out->arena, dir, &out->dir);
     if (status == KN_OK)
         status = read_input(ctx, out);

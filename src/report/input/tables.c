@@ -115,11 +115,11 @@ static kn_status check_responses(kn_ctx *ctx, const kn_report_input *m, const kn
     for (ptrdiff_t j = 0; named && j < m->T; j++) {
         ptrdiff_t row = m->model ? m->model->y.kept[j] : j;
         if (strcmp(kn_table_cell(t, row, 0), m->name[j]) != 0)
-            return kn_fail(ctx, KN_ERR_DATA, "%s line %td: %s is '%s', expected '%s' as %s",
+            return kn_fail(ctx, KN_ERR_DATA, "%s line %td: %s is '%s', but '%s' in %s",
                            kn_table_path(t), kn_table_line(t, row),
                            kn_clipped(kn_table_name(t, 0)).text,
                            kn_clipped(kn_table_cell(t, row, 0)).text, kn_clipped(m->name[j]).text,
-                           m->model ? "the model has it" : "the z maps have it");
+                           m->model ? "the model" : "the z maps");
     }
     return KN_OK;
 }

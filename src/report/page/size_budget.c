@@ -105,7 +105,7 @@ kn_status kn_page_plan_reduce(kn_page *p, const char *path, ptrdiff_t bytes)
     if (budget < 0)
         return kn_fail(p->ctx, KN_ERR_ARGUMENT,
                        "%s: the report takes %.0f kB without cards, thumbnails and the table of "
-                       "participants, but {max_size} is %.0f kB",
+                       "participants, but {max_size} is %.0f kB; increase {max_size}",
                        path, (double)fixed / 1e3, p->options->max_size / 1e3);
     return KN_OK;
 }

@@ -192,7 +192,7 @@ static void folders_that_cannot_be_are_sentences(void **state)
     scratch_text("file", "");
     o.dir = "file";
     assert_sentence(ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_IO,
-                    "file is a file, expected a folder");
+                    "file is a file; give the name of a folder");
     o.dir = NULL;
     assert_sentence(ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_ARGUMENT,
                     "no output folder was named");
@@ -204,13 +204,13 @@ static void folders_that_cannot_be_are_sentences(void **state)
     o.dir = "cohort";
     o.samples = 9;
     assert_sentence(ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_ARGUMENT,
-                    "9 healthy participants, expected 10 to 100000");
+                    "9 healthy participants were requested, but 10 to 100000 are allowed");
     o = small_cohort("cohort");
     o.patients = -1;
     assert_refused(ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_ARGUMENT, "-1 patients");
     o = small_cohort("cohort");
     o.lesion = NAN;
-    assert_refused(ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_ARGUMENT, "lesion strength nan");
+    assert_refused(ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_ARGUMENT, "lesion strength is nan");
     assert_int_not_equal(access("cohort", F_OK), 0);
     scratch_empty();
     kn_ctx_free(ctx);
@@ -239,7 +239,7 @@ static void a_failure_leaves_nothing_behind(void **state)
     assert_int_equal(mkdir("cohort/mask.nii.gz", 0777), 0);
     o.force = true;
     assert_sentence(ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_IO,
-                    "cohort/mask.nii.gz is a directory, expected a file name");
+                    "cohort/mask.nii.gz is a folder; give the name of a file");
     assert_int_equal(folder_files("cohort"), 0);
     assert_int_not_equal(access("cohort/images", F_OK), 0);
     folder_remove("cohort");
@@ -427,7 +427,7 @@ static void miyawaki_failures_leave_nothing_behind(void **state)
                     "miyawaki is not empty; use {force} to write there");
     o.force = true;
     assert_sentence(ctx, kn_sim_miyawaki(ctx, &o, NULL), KN_ERR_IO,
-                    "miyawaki/README is a directory, expected a file name");
+                    "miyawaki/README is a folder; give the name of a file");
     assert_int_equal(folder_files("miyawaki"), 0);
     assert_int_not_equal(access("miyawaki/func", F_OK), 0);
     folder_remove("miyawaki");

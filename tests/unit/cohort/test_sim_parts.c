@@ -433,14 +433,15 @@ static void numbers_that_cannot_be_are_sentences(void **state)
     kn_cohort_options o = cohort_of("study", 120, 20);
     o.sites = 51;
     assert_sentence(ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_ARGUMENT,
-                    "51 sites, expected 2 to 50");
+                    "51 sites were requested, but 2 to 50 are allowed");
     o.sites = 13;
-    assert_sentence(ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_ARGUMENT,
-                    "120 healthy participants at 13 sites, expected at least 10 per site");
+    assert_sentence(
+        ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_ARGUMENT,
+        "120 healthy participants at 13 sites are too few; at least 10 per site are needed");
     o.sites = 0;
     o.visits = 1;
     assert_sentence(ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_ARGUMENT,
-                    "1 visits, expected 2 to 10");
+                    "1 visits were requested, but 2 to 10 are allowed");
     o.visits = 2;
     o.decline = -1;
     assert_sentence(ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_ARGUMENT,
@@ -448,7 +449,7 @@ static void numbers_that_cannot_be_are_sentences(void **state)
     o.decline = 1;
     o.regions = 1001;
     assert_sentence(ctx, kn_sim_cohort(ctx, &o, NULL), KN_ERR_ARGUMENT,
-                    "1001 regions, expected 2 to 1000");
+                    "1001 regions were requested, but 2 to 1000 are allowed");
     assert_int_not_equal(access("study", F_OK), 0);
     kn_ctx_free(ctx);
 }

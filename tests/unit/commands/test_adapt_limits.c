@@ -259,7 +259,7 @@ static void a_site_of_two_columns_is_a_pair_of_levels(void **state)
     v.scanner[2] = "x";
     assert_sentence(ctx, visitors_adapt(ctx, s.m, &v, &a), KN_ERR_DATA,
                     "covariates: 1 of 6 participants are from a site that is already in the model "
-                    "(B x), expected new ones only; select rows with {where}");
+                    "(B x), but only new sites can be added; exclude them with {where}");
     visitors_free(&v);
     study_free(&s);
 }
@@ -290,7 +290,7 @@ static void adapting_twice_is_adapting_at_once(void **state)
     }
     assert_sentence(ctx, visitors_adapt(ctx, b, &both, &none), KN_ERR_DATA,
                     "covariates: 13 of 13 participants are from a site that is already in the "
-                    "model (n1, n2), expected new ones only; select rows with {where}");
+                    "model (n1, n2), but only new sites can be added; exclude them with {where}");
     kn_model_free(a), kn_model_free(b), kn_model_free(c);
     visitors_free(&one), visitors_free(&two), visitors_free(&both);
     study_free(&s);

@@ -35,12 +35,12 @@ static void bad_data_is_refused_by_name(void **state)
     assert_fit_refused(kn_view_cols(X.data, 10, 0), view(Y), &o, KN_ERR_SHAPE,
                        "covariates is 10 x 0");
     assert_fit_refused(kn_view_cols(X.data, 2, 2), kn_view_cols(Y.data, 2, 5), &o, KN_ERR_DATA,
-                       "2 participants, expected at least 3");
+                       "2 participants are too few; at least 3 are needed");
     double keep = X.data[13];
     X.data[13] = NAN;
     assert_fit_refused(view(X), view(Y), &o, KN_ERR_DATA, "covariates row 4, column 2 is");
     X.data[13] = INFINITY;
-    assert_fit_refused(view(X), view(Y), &o, KN_ERR_DATA, "expected a finite number");
+    assert_fit_refused(view(X), view(Y), &o, KN_ERR_DATA, "must be a finite number");
     X.data[13] = keep;
     kn_mat constant = ref_new(10, 5), flat = ref_new(10, 2);
     assert_fit_refused(view(X), view(constant), &o, KN_ERR_DATA, "all 5 responses are constant");
@@ -75,21 +75,21 @@ static void options_out_of_range_are_refused_by_name(void **state)
     CASE("{rho} is 1.5", o.rho = 1.5);
     CASE("{length} is 0", o.length = 0);
     CASE("neither linear nor se", o.sample_kernel = "iso");
-    CASE("{sample_kernel} is 'rbf', expected additive, or a sum of", o.sample_kernel = "rbf");
+    CASE("{sample_kernel} is 'rbf', but must be additive, or a sum of", o.sample_kernel = "rbf");
     CASE("structured noise allows the sample kernels", o.sample_kernel = "linear+iso");
     CASE("{task_kernel} requires {noise=iso}", o.task_kernel = "linear");
     CASE("{task_scale} requires {noise=iso}", o.task_scale = KN_TASK_SCALE_SQRTN);
     CASE("{likelihood=paper} requires {noise=iso}", o.likelihood = KN_PAPER);
     CASE("joint optimisers", o.optimiser = KN_TNEWTON);
     CASE("theta is for iso noise", o.theta_start = theta);
-    CASE("{method} is 'magic', expected smtgpr|", o.method = "magic");
+    CASE("{method} is 'magic', but must be smtgpr|", o.method = "magic");
     CASE("{noise} is 7; it must be 0 to 3", o.noise = 7);
     CASE("theta has 3 values, these kernels have 7",
          (o.noise = KN_NOISE_ISO, o.sample_kernel = NULL, o.theta_start = theta,
           o.n_theta_start = 3));
     CASE("theta value 2 is 6", (o.noise = KN_NOISE_ISO, o.sample_kernel = NULL,
                                 o.theta_start = theta, o.n_theta_start = 7, theta[1] = 6));
-    CASE("the basis has 10 rows, expected 5", o.basis_view = view(X));
+    CASE("the basis has 10 rows, but must have 5", o.basis_view = view(X));
 #undef CASE
     for (int i = 0; i < n; i++) {
         kn_model *m;
@@ -266,7 +266,7 @@ static void maps_check_their_arguments(void **state)
     assert_refused(ctx, kn_maps_cv(ctx, m, view(Y), 1, NULL, &maps), KN_ERR_ARGUMENT, "folds is 1");
     fold[3] = 4;
     assert_refused(ctx, kn_maps_cv(ctx, m, view(Y), 3, fold, &maps), KN_ERR_ARGUMENT,
-                   "fold of participant 4 is 4, expected 0 to 2");
+                   "fold of participant 4 is 4, but must be 0 to 2");
     assert_ok(ctx, kn_maps_predict(ctx, m, view(X), &maps));
     assert_refused(ctx, kn_maps_block(ctx, maps, 3, 3, out, out), KN_ERR_ARGUMENT,
                    "responses 4 to 6 asked for, there are 5");

@@ -211,9 +211,9 @@ static void participants_and_groups_stay_whole(void **state)
     assert_ok(ctx, kn_holdout_folds(ctx, &s, &h));
     assert_apart(&h, d, true);
     s.cv_folds = 8;
-    assert_refused(
-        ctx, kn_holdout_folds(ctx, &s, &h), KN_ERR_DATA,
-        "{folds=8}: there are only 7 groups that must stay whole; use at most as many folds");
+    assert_refused(ctx, kn_holdout_folds(ctx, &s, &h), KN_ERR_DATA,
+                   "{folds=8} is too large for 7 groups that must stay whole; use at most as many "
+                   "folds as there are of these");
     kn_holdout_clear(&h);
     s.leave_out = "site"; /* which families cross */
     s.cv_controls = 2;
@@ -302,7 +302,7 @@ static void participants_in_memory_are_held_out(void **state)
     assert_int_equal(info.responses, T);
     assert_int_equal(info.files, folder_files("held"));
     assert_true(isfinite(info.MSLL) && info.z2 > 0.3 && info.z2 < 3);
-    assert_refused(ctx, kn_cv(ctx, d, o, NULL), KN_ERR_IO, "exists already");
+    assert_refused(ctx, kn_cv(ctx, d, o, NULL), KN_ERR_IO, "already exists");
     assert_refused(ctx, kn_cv(ctx, NULL, o, NULL), KN_ERR_ARGUMENT, "data is a null pointer");
     kn_options_free(o);
     kn_data_free(d);

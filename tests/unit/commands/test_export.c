@@ -293,7 +293,7 @@ static void refusals(void **state)
     p.s.method = "kronprod";
     m = fit(&p);
     assert_refused(ctx, kn_export_model(ctx, m, 20, 1, &out, &info), KN_ERR_ARGUMENT,
-                   "MT-Kronprod models cannot be exported");
+                   "MT-Kronprod models cannot be exported; use the default method");
     kn_model_free(m);
     participants_free(&p);
 }
@@ -314,7 +314,7 @@ static void too_coarse_is_refused(void **state)
     p.s.max_evals = 0;
     kn_model *m = fit(&p);
     assert_refused(ctx, kn_export_model(ctx, m, 2, 1, &out, &info), KN_ERR_DATA,
-                   "expected at most 0.01; try {points=16}");
+                   "but at most 0.01 is allowed; try {points=16}");
     assert_null(out);
     assert_true(fmax(info.mean, info.sd) > KN_EXPORT_ERROR);
     kn_model_free(m);

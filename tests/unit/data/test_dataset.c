@@ -215,14 +215,14 @@ static void sentences_name_rows(void **state)
     p.age[4] = NAN;
     d = in_memory(N, NAMES);
     assert_refused(ctx, kn_fit(ctx, d, NULL, &m), KN_ERR_DATA,
-                   "covariates row 5: age is 'n/a', expected a number; {missing=drop} excludes "
-                   "such participants");
+                   "covariates row 5: age is 'n/a', a missing value; use {missing=drop} to exclude "
+                   "such participants, or {missing=mean} to impute");
     assert_null(m);
     kn_data_free(d);
     p.age[4] = INFINITY;
     assert_ok(ctx, kn_data_new(ctx, N, &d));
     assert_refused(ctx, kn_data_numbers(ctx, d, "age", p.age, 1), KN_ERR_DATA,
-                   "covariates row 5: age is inf, expected a finite number");
+                   "covariates row 5: age is inf, but must be a finite number");
     p.age[4] = age;
     assert_ok(ctx, kn_data_numbers(ctx, d, "age", p.age, 1)); /* the name is free again */
     assert_refused(ctx, kn_data_texts(ctx, d, "age", p.site), KN_ERR_DATA,
@@ -255,14 +255,14 @@ static void sentences_name_rows(void **state)
     assert_ok(ctx, kn_data_texts(ctx, other, "site", p.site));
     assert_refused(
         ctx, kn_predict(ctx, m, other, NULL, &s), KN_ERR_DATA,
-        "covariates: no column 'age', which the model was fitted with; its columns are site");
+        "covariates has no column 'age' (a covariate of the model); its columns are site");
     assert_refused(ctx, kn_score(ctx, m, other, NULL, &s), KN_ERR_ARGUMENT, "no responses");
     kn_data_free(other);
     kn_model_free(m);
     kn_data_free(d);
     kn_data_free(NULL);
     assert_refused(ctx, kn_data_new(ctx, 0, &d), KN_ERR_SHAPE,
-                   "0 participants, expected at least one");
+                   "0 participants are too few; at least one is needed");
     assert_null(d);
 }
 
@@ -316,7 +316,7 @@ static void responses_are_found_by_name(void **state)
     free(za.data), free(zb.data);
     assert_ok(ctx, kn_data_responses(ctx, other, (kn_view){p.y, KN_F64, N, T - 1, T, 1}, NAMES));
     assert_refused(ctx, kn_score(ctx, m, other, NULL, &s), KN_ERR_DATA,
-                   "responses: no column 'f', which is a response of the model");
+                   "the responses have no column 'f' (a response of the model)");
     assert_ok(ctx, kn_data_responses(ctx, other, (kn_view){p.y, KN_F64, N, T - 1, T, 1}, NULL));
     assert_refused(ctx, kn_score(ctx, m, other, NULL, &s), KN_ERR_SHAPE,
                    "responses have 5 columns, but the model has 6");

@@ -200,11 +200,11 @@ static void covariates_of_new_participants_are_clamped_to_the_training_range(voi
     kn_mat one = MATRIX(4, 50, 4, 7, 1);
     X = ref_new(1, d.F);
     assert_refused(ctx, kn_design_apply(ctx, &d, view(one), true, X, NULL), KN_ERR_DATA,
-                   "covariates row 1, column 2 is 4, expected a level, 0 to 3");
+                   "covariates row 1, column 2 is 4, but must be a level, 0 to 3");
     kn_col(one, 1)[0] = 0;
     kn_col(one, 2)[0] = NAN; /* constant in training, and still to be a number */
     assert_refused(ctx, kn_design_apply(ctx, &d, view(one), true, X, NULL), KN_ERR_DATA,
-                   "covariates row 1, column 3 is nan, expected a finite number");
+                   "covariates row 1, column 3 is nan, but must be a finite number");
     free(X.data), free(one.data), free(raw.data);
     kn_design_clear(&d);
     kn_ctx_free(ctx);
@@ -238,18 +238,18 @@ static void what_cannot_be_used_is_a_sentence(void **state)
     static const int category[] = {2, 0};
     kn_design_options o = {.additive = true, .standardise = true, .quadratic = -1};
     refuse_new(ctx, MATRIX(2, 1, 2, 3, NAN), &o, KN_ERR_DATA,
-               "covariates row 2, column 2 is nan, expected a finite number");
+               "covariates row 2, column 2 is nan, but must be a finite number");
     refuse_new(ctx, MATRIX(2, 1, 2, 1, 2), &o, KN_ERR_DATA,
                "every covariate is constant; at least one must vary");
     refuse_new(ctx, MATRIX(1, 1e300, -1e300), &o, KN_ERR_DATA,
                "covariates column 1 has values too large to square");
     o.levels = category;
     refuse_new(ctx, MATRIX(2, 0, 1, 2, 2), &o, KN_ERR_DATA,
-               "covariates row 2, column 1 is 2, expected a level, 0 to 1");
+               "covariates row 2, column 1 is 2, but must be a level, 0 to 1");
     refuse_new(ctx, MATRIX(2, 0, 1, .5, 2), &o, KN_ERR_DATA,
-               "covariates row 2, column 1 is 0.5, expected a level, 0 to 1");
+               "covariates row 2, column 1 is 0.5, but must be a level, 0 to 1");
     refuse_new(ctx, MATRIX(2, 0, 1, INFINITY, 2), &o, KN_ERR_DATA,
-               "covariates row 2, column 1 is inf, expected a level, 0 to 1");
+               "covariates row 2, column 1 is inf, but must be a level, 0 to 1");
     refuse_new(ctx, MATRIX(2, NAN, 1, NAN, 2), &o, KN_ERR_DATA,
                "covariates column 1 has no values");
     refuse_new(ctx, MATRIX(2, 1, 1, 1, 1), &o, KN_ERR_DATA,

@@ -158,19 +158,20 @@ static void a_wrong_choice_is_a_sentence(void **state)
     static const struct {
         const char *use, *categorical, *sentence;
     } cases[] = {
-        {"agee", NULL, "participants.tsv: no column 'agee', which {use} names; did you mean age?"},
+        {"agee", NULL, "participants.tsv has no column 'agee' (named in {use}); did you mean age?"},
         {"SITES", NULL,
-         "participants.tsv: no column 'SITES', which {use} names; did you mean site?"},
-        {"age,,sex", NULL, "{use} 'age,,sex': name 2 is empty, expected names separated by commas"},
-        {"", NULL, "{use} '': name 1 is empty, expected names separated by commas"},
-        {"age,sex,", NULL, "{use} 'age,sex,': name 3 is empty, expected names separated by commas"},
+         "participants.tsv has no column 'SITES' (named in {use}); did you mean site?"},
+        {"age,,sex", NULL, "{use} 'age,,sex': name 2 is empty; separate names with single commas"},
+        {"", NULL, "{use} '': name 1 is empty; separate names with single commas"},
+        {"age,sex,", NULL, "{use} 'age,sex,': name 3 is empty; separate names with single commas"},
         {"age,sex,age", NULL, "{use} names 'age' twice"},
         {"participant_id", NULL,
-         "participants.tsv: {use=participant_id} is the ID column and cannot be a covariate"},
+         "participants.tsv: participant_id cannot be a covariate, because it is the ID column; "
+         "omit it from {use}"},
         {NULL, "sites",
-         "participants.tsv: no column 'sites', which {categorical} names; did you mean site?"},
+         "participants.tsv has no column 'sites' (named in {categorical}); did you mean site?"},
         {"age", "site", "participants.tsv: {categorical=site} is not one of the covariates"},
-        {"age", ",", "{categorical} ',': name 1 is empty, expected names separated by commas"},
+        {"age", ",", "{categorical} ',': name 1 is empty; separate names with single commas"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         o.use = cases[i].use;
@@ -183,12 +184,13 @@ static void a_wrong_choice_is_a_sentence(void **state)
     o.n_responses = 1;
     o.use = "age";
     refuse_learn(ctx, COHORT, o, KN_ERR_ARGUMENT,
-                 "participants.tsv: {use=age} is a response and cannot be a covariate");
+                 "participants.tsv: age cannot be a covariate, because it is a response; omit it "
+                 "from {use}");
     o = with_id(KN_MISSING_ERROR);
     o.one_file = true;
     refuse_learn(
         ctx, COHORT, o, KN_ERR_ARGUMENT,
-        "participants.tsv contains both covariates and responses; name the covariates with {use}");
+        "participants.tsv contains both covariates and responses; name the covariates in {use}");
     refuse_learn(ctx, "participant_id\ns1\n", with_id(KN_MISSING_ERROR), KN_ERR_DATA,
                  "participants.tsv has no column left for a covariate");
     kn_ctx_free(ctx);
@@ -200,14 +202,14 @@ static void cells_that_do_not_fit_are_named(void **state)
     kn_ctx *ctx = kn_ctx_new();
     kn_encoding_options o = DEFAULTS;
     refuse_learn(ctx, "age\n1\n2\n\n3O\n4\n", o, KN_ERR_DATA,
-                 "participants.tsv line 5: age is '3O', expected a number as in most rows; if it "
-                 "stands for a missing value, name it in {na}");
+                 "participants.tsv line 5: age is '3O', but most rows contain a number; if it "
+                 "means a missing value, name it in {na}");
     refuse_learn(ctx, "age\n1\nn/a\n", o, KN_ERR_DATA,
-                 "participants.tsv line 3: age is 'n/a', expected a number; {missing=drop} "
-                 "excludes such participants");
+                 "participants.tsv line 3: age is 'n/a', a missing value; use {missing=drop} to "
+                 "exclude such participants, or {missing=mean} to impute");
     refuse_learn(ctx, "site\nA\nn/a\n", o, KN_ERR_DATA,
-                 "participants.tsv line 3: site is 'n/a', expected a category; {missing=drop} "
-                 "excludes such participants");
+                 "participants.tsv line 3: site is 'n/a', a missing value; use {missing=drop} to "
+                 "exclude such participants, or {missing=mean} to impute");
     refuse_learn(ctx, "site\nA\nB\nA\nB\nC\nA\nB\nA\nB\nC\n", o, KN_ERR_DATA,
                  "participants.tsv: category site has at least 3 levels in 10 rows, but at most "
                  "2000 and one per 5 rows are allowed; merge levels, or omit it from {use}");
@@ -220,12 +222,13 @@ static void cells_that_do_not_fit_are_named(void **state)
     refuse_learn(ctx, "age\t age\n1\t2\n2\t1\n", o, KN_ERR_FORMAT,
                  "participants.tsv: two covariates are named 'age'");
     refuse_learn(ctx, "site\nA\nA\n", o, KN_ERR_DATA,
-                 "participants.tsv: every covariate is constant");
+                 "participants.tsv: every covariate has the same value in all rows, but at least "
+                 "one must vary");
     o.missing = KN_MISSING_MEAN;
     refuse_learn(ctx, "age\nn/a\n\"\"\n", o, KN_ERR_DATA, "participants.tsv: age has no values");
     refuse_learn(ctx, "site\nA\nn/a\n", o, KN_ERR_DATA,
-                 "participants.tsv line 3: site is 'n/a', expected a category; {missing=drop} "
-                 "excludes such participants");
+                 "participants.tsv line 3: site is 'n/a', a missing value; use {missing=drop} to "
+                 "exclude such participants, or {missing=mean} to impute");
     o.missing = KN_MISSING_DROP;
     o.use = "*";
     refuse_learn(ctx, "a\tb\n1\tn/a\nn/a\t2\n", o, KN_ERR_DATA,
@@ -240,27 +243,27 @@ static void a_new_table_that_does_not_fit_is_named(void **state)
     kn_ctx *ctx = kn_ctx_new();
     kn_encoding_options o = with_id(KN_MISSING_ERROR);
     kn_encoding r = learned(ctx, COHORT, &o);
-    refuse_apply(ctx, &r, "age\tsex\tplace\n20\tM\tA\n",
-                 "new.tsv: no column 'site', which the model was fitted with; its columns are age, "
-                 "sex, place");
+    refuse_apply(
+        ctx, &r, "age\tsex\tplace\n20\tM\tA\n",
+        "new.tsv has no column 'site' (a covariate of the model); its columns are age, sex, place");
     refuse_apply(ctx, &r, "site\tage\tsex\nA\t20\tM\nLeeds\t20\tM\n",
                  "new.tsv line 3: site is 'Leeds', which is not a level of the training sample "
                  "(levels: A, B, C)");
     refuse_apply(ctx, &r, "site\tage\tsex\nA\told\tM\n",
-                 "new.tsv line 2: age is 'old', expected a number");
+                 "new.tsv line 2: age is 'old', but must be a number");
     refuse_apply(ctx, &r, "site\tage\tsex\nA\tn/a\tM\n",
-                 "new.tsv line 2: age is 'n/a', expected a number; {missing=drop} excludes such "
-                 "participants");
+                 "new.tsv line 2: age is 'n/a', a missing value; use {missing=drop} to exclude "
+                 "such participants, or {missing=mean} to impute");
     refuse_apply(ctx, &r, "site\tage\tsex\n\t20\tM\n",
-                 "new.tsv line 2: site is '', expected a category; {missing=drop} excludes such "
-                 "participants");
+                 "new.tsv line 2: site is '', a missing value; use {missing=drop} to exclude such "
+                 "participants, or {missing=mean} to impute");
     refuse_apply(ctx, &r, "site\tage\tsex\n\"A\n\tb\"\t20\tM\n",
                  "new.tsv line 2: site is 'A??b', which is not a level of the training sample "
                  "(levels: A, B, C)");
     r.missing = KN_MISSING_MEAN;
     refuse_apply(ctx, &r, "site\tage\tsex\nn/a\t20\tM\n",
-                 "new.tsv line 2: site is 'n/a', expected a category; {missing=drop} excludes such "
-                 "participants");
+                 "new.tsv line 2: site is 'n/a', a missing value; use {missing=drop} to exclude "
+                 "such participants, or {missing=mean} to impute");
     kn_encoding_clear(&r);
     kn_ctx_free(ctx);
 }
@@ -314,7 +317,7 @@ static void a_category_of_one_level_is_left_out(void **state)
     kn_set_log(ctx, logged_take, &log);
     kn_encoding r = learned(ctx, "site\tage\nOxford\t1\nOxford\t2\n", &DEFAULTS);
     assert_logged(log, KN_LOG_WARNING,
-                  "participants.tsv: site is 'Oxford' in every row; it is left out");
+                  "participants.tsv: site is 'Oxford' in every row, so it is left out");
     assert_x_names(ctx, &r, "age");
     kn_mat X = applied(ctx, &r, "age\n5\n", NULL);
     kn_mat_clear(&X);

@@ -181,10 +181,9 @@ static void a_diagnosis_under_any_name_is_no_covariate_by_default(void **state)
     assert_covariates(ctx, t, &o, "age sex");
     kn_table_free(t);
     o.use = NULL;
-    refuse_learn(
-        ctx, "asd\tkids\n1\t2\n0\t3\n", o, KN_ERR_DATA,
-        "participants.tsv: no column has the name of a usual covariate, such as age, sex or "
-        "site; name the covariates with {use}; the columns are asd, kids");
+    refuse_learn(ctx, "asd\tkids\n1\t2\n0\t3\n", o, KN_ERR_DATA,
+                 "participants.tsv: no column has the name of a usual covariate, such as age, sex "
+                 "or site; name the covariates in {use} (the columns are asd, kids)");
     kn_ctx_free(ctx);
 }
 
@@ -297,8 +296,8 @@ static void two_numbers_are_a_category(void **state)
         "new.tsv line 3: sex is '1.5', which is not a level of the training sample (levels: 1, "
         "2); fit with {numeric=sex} if it is a number");
     refuse_apply(ctx, &r, "sex\tage\tone\nn/a\t30\t4\n",
-                 "new.tsv line 2: sex is 'n/a', expected a number; {missing=drop} excludes such "
-                 "participants");
+                 "new.tsv line 2: sex is 'n/a', a missing value; use {missing=drop} to exclude "
+                 "such participants, or {missing=mean} to impute");
     kn_encoding_clear(&r);
 
     o.numeric = "sex";
@@ -314,11 +313,11 @@ static void two_numbers_are_a_category(void **state)
     /* A slip is still a slip, and a missing value is no value. */
     o.codes = true;
     refuse_learn(ctx, "sex\n1\n2\nF\n1\n2\n", o, KN_ERR_DATA,
-                 "participants.tsv line 4: sex is 'F', expected a number as in most rows; if the "
-                 "column has codes, name it in {categorical}");
+                 "participants.tsv line 4: sex is 'F', but most rows contain a number; if the "
+                 "column contains codes, name it in {categorical}");
     refuse_learn(ctx, "sex\n1\n2\nn/a\n", o, KN_ERR_DATA,
-                 "participants.tsv line 4: sex is 'n/a', expected a number; {missing=drop} "
-                 "excludes such participants");
+                 "participants.tsv line 4: sex is 'n/a', a missing value; use {missing=drop} to "
+                 "exclude such participants, or {missing=mean} to impute");
 
     /* Codes too long for a double are numbers or named categories. */
     r = learned(ctx, "c\n123456789012345678\n123456789012345679\n900000000000000000\n", &o);
@@ -363,7 +362,7 @@ static void numeric_is_checked_like_categorical(void **state)
         o.numeric = "ages";
         refuse_learn(
             ctx, COHORT, o, KN_ERR_DATA,
-            "participants.tsv: no column 'ages', which {numeric} names; did you mean age?");
+            "participants.tsv has no column 'ages' (named in {numeric}); did you mean age?");
         o.numeric = "age";
         o.use = "sex,site";
         refuse_learn(ctx, COHORT, o, KN_ERR_ARGUMENT,
@@ -371,20 +370,20 @@ static void numeric_is_checked_like_categorical(void **state)
         o.use = NULL;
         o.categorical = "sex,age";
         refuse_learn(ctx, COHORT, o, KN_ERR_ARGUMENT,
-                     "{categorical} and {numeric} both name 'age'; name it in one of them");
+                     "{categorical} and {numeric} both name 'age'; name it in only one of them");
         o.categorical = NULL;
         o.numeric = "sex";
         refuse_learn(ctx, COHORT, o, KN_ERR_DATA,
-                     "participants.tsv line 2: sex is 'M', expected a number because of {numeric}");
+                     "participants.tsv line 2: sex is 'M', but {numeric} requires a number");
         o.numeric = NULL;
         o.group = "site";
         kn_encoding r = learned(ctx, COHORT, &o);
         assert_int_equal(r.n, 2);
         kn_encoding_clear(&r);
         o.use = "age,site";
-        refuse_learn(
-            ctx, COHORT, o, KN_ERR_ARGUMENT,
-            "participants.tsv: {use=site} is the column of {group} and cannot be a covariate");
+        refuse_learn(ctx, COHORT, o, KN_ERR_ARGUMENT,
+                     "participants.tsv: site cannot be a covariate, because it is the column of "
+                     "{group}; omit it from {use}");
     }
     kn_ctx_free(ctx);
 }
@@ -399,16 +398,18 @@ static void one_level_is_kept_as_a_code(void **state)
     kn_encoding r = learned(ctx, "site\tage\nOxford\t1\nOxford\t2\nOxford\t3\n", &o);
     assert_logged(
         log, KN_LOG_WARNING,
-        "participants.tsv: site is 'Oxford' in every row; it cannot predict the responses");
+        "participants.tsv: site is 'Oxford' in every row, so it cannot predict the responses");
     assert_x_names(ctx, &r, "site age");
     refuse_apply(ctx, &r, "age\tsite\n5\tOxford\n5\tBonn\n",
                  "new.tsv line 3: site is 'Bonn', which is not a level of the training sample "
                  "(levels: Oxford)");
     kn_encoding_clear(&r);
     refuse_learn(ctx, "site\tage\nOxford\t1\nOxford\t1\n", o, KN_ERR_DATA,
-                 "participants.tsv: every covariate is constant");
+                 "participants.tsv: every covariate has the same value in all rows, but at least "
+                 "one must vary");
     refuse_learn(ctx, "age\n1\n1\n", o, KN_ERR_DATA,
-                 "participants.tsv: every covariate is constant");
+                 "participants.tsv: every covariate has the same value in all rows, but at least "
+                 "one must vary");
     kn_ctx_free(ctx);
 }
 
@@ -464,8 +465,8 @@ static void a_missing_category_has_no_code(void **state)
     kn_encoding_clear(&r);
     o.missing = KN_MISSING_ERROR;
     refuse_learn(ctx, gaps, o, KN_ERR_DATA,
-                 "participants.tsv line 3: site is 'n/a', expected a category; {missing=drop} "
-                 "excludes such participants");
+                 "participants.tsv line 3: site is 'n/a', a missing value; use {missing=drop} to "
+                 "exclude such participants, or {missing=mean} to impute");
     o.missing = KN_MISSING_DROP;
     o.use = "sex,age";
     r = learned(ctx, gaps, &o);

@@ -110,11 +110,14 @@ static void groups_without_information_are_no_groups(void **state)
     rows r = rows_of("age\tall\teach\n1\tx\t1\n2\tx\t2\n3\tx\t3\n", "age", NULL, false);
     kn_grouping g = found(&r, "all");
     assert_true(g.rule == KN_GROUP_NONE && !g.group);
-    assert_logged(said, KN_LOG_INFO, "p.tsv: all is the same in every row, so no rows share noise");
+    assert_logged(
+        said, KN_LOG_INFO,
+        "p.tsv: all is the same in every row, so no rows share noise and groups are ignored");
     g = found(&r, "each");
     assert_true(g.rule == KN_GROUP_NONE && !g.group && !g.column);
-    assert_logged(said, KN_LOG_INFO,
-                  "p.tsv: each is different in every row, so no rows share noise");
+    assert_logged(
+        said, KN_LOG_INFO,
+        "p.tsv: each is different in every row, so no rows share noise and groups are ignored");
     rows_clear(&r);
 }
 
@@ -138,12 +141,14 @@ static void a_group_column_that_does_not_fit_is_a_sentence(void **state)
         "5\tB\ttwo\tz\t1\n6\tB\ttwo\tz\t1\n7\tB\ttwo\tz\t1\n8\tB\ttwo\tz\t1\n"
         "9\tA\tone\tz\t1\n9\tA\tone\t\xfc\t1\n";
     refuse(text, "age", "famly",
-           "p.tsv: no column 'famly', which {group} names; did you mean family?");
-    refuse(text, "age", "family", "p.tsv line 4: family is '', expected a group for {group}");
+           "p.tsv has no column 'famly' (named in {group}); did you mean family?");
+    refuse(text, "age", "family",
+           "p.tsv line 4: family is '', but {group} requires a group in every row");
     refuse(text, "age,site", "place",
-           "p.tsv: {group=place} and the covariate site define the same groups; omit one of them, "
-           "with {use} or with {group=none}");
-    refuse("age\tf\n1\t\xfc\n2\ta\n", "age", "f", "p.tsv line 2: f is '\xfc', expected UTF-8 text");
+           "p.tsv: {group=place} and the covariate site define the same groups; omit the covariate "
+           "from {use}, or use {group=none}");
+    refuse("age\tf\n1\t\xfc\n2\ta\n", "age", "f",
+           "p.tsv line 2: f is '\xfc', but must be UTF-8 text");
     rows r = rows_of(text, "age,sex", NULL, false); /* other parts */
     kn_grouping g = found(&r, "place");
     assert_int_equal(g.n_groups, 2);
@@ -168,8 +173,9 @@ static void ids_that_repeat_are_one_participant(void **state)
     r = rows_of("participant_id\tage\na\t20\na\t21\na\t22\n", NULL, "auto", true);
     g = found(&r, "auto");
     assert_int_equal(g.rule, KN_GROUP_NONE);
-    assert_logged(said, KN_LOG_INFO,
-                  "p.tsv: the ID is the same in every row, so no rows share noise");
+    assert_logged(
+        said, KN_LOG_INFO,
+        "p.tsv: the ID is the same in every row, so no rows share noise and groups are ignored");
     rows_clear(&r);
 }
 
@@ -296,7 +302,8 @@ static void participants_are_grouped_for_the_additive_model(void **state)
                    train("covariates=one.csv responses=one.csv use=age,family group=family", false,
                          &p, &d, &r),
                    KN_ERR_ARGUMENT,
-                   "one.csv: {use=family} is the column of {group} and cannot be a covariate");
+                   "one.csv: family cannot be a covariate, because it is the column of {group}; "
+                   "omit it from {use}");
     kn_data_free(d);
 }
 
@@ -322,7 +329,7 @@ static void ids_may_repeat_where_nothing_is_matched_by_them(void **state)
             assert_ok(ctx, train(ways[k], sum, &p, &d, &r));
             if (sum) {
                 assert_logged(said, KN_LOG_WARNING,
-                              "v.csv: IDs repeat, but the rows of one participant count as "
+                              "v.csv: some IDs occur in several rows, which this model treats as "
                               "different participants");
                 assert_null(p.grouping.group);
             } else {
@@ -388,7 +395,8 @@ static void new_participants_name_their_group(void **state)
         kn_data_free(e);
     }
     assert_refused(ctx, meet("covariates=n.csv split=yes", known, &new, &e), KN_ERR_DATA,
-                   "n.csv: ID a is on lines 2 and 3, but {split} writes one file per ID");
+                   "n.csv: ID a is on lines 2 and 3, but {split} writes one file per ID; make the "
+                   "IDs unique, or omit {split}");
     kn_data_free(e);
     kn_sample_clear(&p);
     kn_data_free(d);
@@ -417,22 +425,24 @@ static void interactions_are_pairs_of_columns(void **state)
     static const struct {
         const char *text, *sentence;
     } cases[] = {
-        {"site", "{interaction} has 'site', expected CATEGORY:COLUMN such as site:age"},
+        {"site", "{interaction} is 'site', but must be CATEGORY:COLUMN, such as site:age"},
         {"site:ages",
          "{interaction=site:ages}: no covariate 'ages'; choose from age, site, sex, fixed, one"},
         {"sites:age",
          "{interaction=sites:age}: no covariate 'sites'; choose from age, site, sex, fixed, one"},
-        {"age:site", "{interaction=age:site}: age is a number, expected a category before the "
-                     "colon"},
+        {"age:site",
+         "{interaction=age:site} needs a category before the colon, but age is a number"},
         {"sex:site",
-         "{interaction=sex:site}: site is a category, expected a number after the colon"},
-        {"site:sex", "{interaction=site:sex}: sex is a category, expected a number after the "
-                     "colon; {numeric=sex} treats it as a number"},
-        {"site:fixed", "{interaction=site:fixed}: fixed is the same in every row; both must vary"},
-        {"one:age", "{interaction=one:age}: one is the same in every row; both must vary"},
+         "{interaction=sex:site} needs a number after the colon, but site is a category"},
+        {"site:sex", "{interaction=site:sex} needs a number after the colon, but sex is a "
+                     "category; {numeric=sex} treats it as a number"},
+        {"site:fixed", "{interaction=site:fixed} needs two columns that vary, but fixed is the "
+                       "same in every row"},
+        {"one:age",
+         "{interaction=one:age} needs two columns that vary, but one is the same in every row"},
         {"site:age,site: age", "{interaction} names 'site: age' twice"},
         {"site:age,",
-         "{interaction} 'site:age,': name 2 is empty, expected names separated by commas"},
+         "{interaction} 'site:age,': name 2 is empty; separate names with single commas"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_true(kn_encoding_interactions(ctx, &r.encoding, cases[i].text, &pair, &n) != KN_OK);

@@ -72,10 +72,10 @@ static void id_columns_go_by_their_usual_names(void **state)
     ptrdiff_t c_col, r_col;
     assert_sentence(
         ctx, kn_match_id_columns(ctx, "code", c, NULL, &c_col, &r_col), KN_ERR_DATA,
-        "c.tsv: no column 'code', which {id} names; its columns are participant_id, age");
+        "c.tsv has no column 'code' (named in {id}); its columns are participant_id, age");
     assert_sentence(ctx, kn_match_id_columns(ctx, "participant_id", c, r, &c_col, &r_col),
                     KN_ERR_DATA,
-                    "c.tsv: no column 'participant_id', which {id} names; its columns are y, z");
+                    "c.tsv has no column 'participant_id' (named in {id}); its columns are y, z");
     assert_int_equal(c_col, -1);
     kn_table_free(c);
     kn_table_free(r);
@@ -187,12 +187,14 @@ static void ids_that_differ_are_named(void **state)
     const kn_match_side side_few = SIDE(few), side_more = SIDE(more), side_none = SIDE(none);
     refuse(ctx, t, 0, &side_few, KN_MATCH_ALL, KN_ERR_DATA,
            "c.tsv: 6 IDs are not in y.txt: a, b, c, d, e, ..., and 2 the other way round; use "
-           "{match=common} to keep the IDs in both");
-    refuse(ctx, t, 0, &side_more, KN_MATCH_ALL, KN_ERR_DATA,
-           "y.txt: 1 ID is not in c.tsv: x; use {match=common} to keep the IDs in both");
+           "{match=common} to use only the IDs that are in both");
+    refuse(
+        ctx, t, 0, &side_more, KN_MATCH_ALL, KN_ERR_DATA,
+        "y.txt: 1 ID is not in c.tsv: x; use {match=common} to use only the IDs that are in both");
     for (int policy = 0; policy < 2; policy++)
         refuse(ctx, t, 0, &side_none, (kn_match_policy)policy, KN_ERR_DATA,
-               "c.tsv and y.txt have no IDs in common; the first are a and 1");
+               "c.tsv and y.txt have no IDs in common (the first are a and 1); name the ID column "
+               "in {id}");
     kn_table_free(t);
     kn_ctx_free(ctx);
 }
@@ -240,8 +242,8 @@ static void ids_in_another_spelling_are_aligned_where_only_one_fits(void **state
     kn_set_log(ctx, logged_take, &log);
     assert_aligned(ctx, a, 2, b, 2, "x,7");
     assert_logged(log, KN_LOG_WARNING,
-                  "y.txt: 1 ID equals those of c.tsv except for zeros, prefixes, case or spaces, "
-                  "and is matched: sub-07 as 7");
+                  "y.txt: 1 ID equals those of c.tsv except for leading zeros, prefixes, case or "
+                  "spaces, and is matched: sub-07 as 7");
     kn_ctx_free(ctx);
 }
 
@@ -291,8 +293,8 @@ static void an_id_column_of_another_name_is_suggested(void **state)
         const char *text, *suggestion;
     } cases[] = {
         {"age\tcode\n1\ta\n2\tb\n",
-         "c.tsv has no ID column; code is different in every row: if it contains the IDs, use "
-         "{id=code}"},
+         "c.tsv has no column with a usual name of an ID, but code is different in every row; if "
+         "it contains the IDs, use {id=code}"},
         {"age\tsite\n1\ta\n2\ta\n", ""},
         {"age\tcode\n1\ta\n2\t\n", ""},
         {"age\tcode\n1\t7\n2\t8\n", ""},
@@ -345,10 +347,12 @@ static void a_doubled_or_missing_id_is_refused(void **state)
     refuse(ctx, t, 0, &side, KN_MATCH_ALL, KN_ERR_DATA,
            "y.txt: 1 ID occurs more than once, first on lines 2 and 9: a; if these are sessions of "
            "one participant, use {session}");
-    refuse(ctx, t, 0, &empty, KN_MATCH_ALL, KN_ERR_DATA, "y.txt row 2: id is '', expected an ID");
+    refuse(ctx, t, 0, &empty, KN_MATCH_ALL, KN_ERR_DATA,
+           "y.txt row 2: id is '', but every row must have an ID");
     kn_table_free(t);
     t = table_of(ctx, "id\na\nn/a\n");
-    refuse(ctx, t, 0, NULL, KN_MATCH_ALL, KN_ERR_DATA, "c.tsv line 3: id is 'n/a', expected an ID");
+    refuse(ctx, t, 0, NULL, KN_MATCH_ALL, KN_ERR_DATA,
+           "c.tsv line 3: id is 'n/a', but every row must have an ID");
     kn_table_free(t);
     kn_ctx_free(ctx);
 }
@@ -415,8 +419,9 @@ static void rows_that_are_not_used_need_no_partner(void **state)
     assert_true(m.covariate_row[0] == 1 && m.response_row[0] == 2);
     assert_true(m.covariate_row[1] == 3 && m.response_row[1] == 0);
     kn_match_clear(&m);
-    assert_sentence(ctx, kn_match_rows(ctx, &covariates, &other, KN_MATCH_ALL, &m), KN_ERR_DATA,
-                    "y.txt: 1 ID is not in c.tsv: d; use {match=common} to keep the IDs in both");
+    assert_sentence(
+        ctx, kn_match_rows(ctx, &covariates, &other, KN_MATCH_ALL, &m), KN_ERR_DATA,
+        "y.txt: 1 ID is not in c.tsv: d; use {match=common} to use only the IDs that are in both");
     static const bool second[] = {false, true, true, true, true};
     static const char *const twice[] = {"a", "a", "c", "b", "x"};
     kn_match_side all = SIDE(twice);

@@ -78,7 +78,7 @@ static void values_come_from_a_file(void **state)
     assert_chooses(ctx, t, "id in @ids.txt", "ad");
     assert_chooses(ctx, t, "id in @ids.txt,age>20", "d");
     assert_refused(ctx, kn_row_filter_parse(ctx, "id in @blank.txt", &where), KN_ERR_FORMAT,
-                   "blank.txt has no values, expected one per line");
+                   "blank.txt has no values, but must have one per line");
     assert_int_equal(kn_row_filter_parse(ctx, "id in @none.txt", &where), KN_ERR_IO);
     kn_table_free(t);
     kn_ctx_free(ctx);
@@ -114,28 +114,29 @@ static void a_wrong_condition_is_a_sentence(void **state)
 {
     (void)state;
 #define EXPECTED                                                                                   \
-    "', expected a column, one of = != < <= > >= or in, and a value, such as age<60 or site in "   \
-    "a|b"
+    "', but must be a column, an operator (= != < <= > >= in) and a value, such as age<60 or "     \
+    "site in a|b"
     static const struct {
         const char *where;
         kn_status status;
         const char *sentence;
     } cases[] = {
-        {"group", KN_ERR_ARGUMENT, "{where} has 'group" EXPECTED},
-        {"", KN_ERR_ARGUMENT, "{where} has '" EXPECTED},
-        {"group=control,", KN_ERR_ARGUMENT, "{where} has '" EXPECTED},
-        {"=control", KN_ERR_ARGUMENT, "{where} has '=control" EXPECTED},
-        {"group=", KN_ERR_ARGUMENT, "{where} has 'group=" EXPECTED},
-        {"site in 1||2", KN_ERR_ARGUMENT, "{where} has 'site in 1||2" EXPECTED},
-        {"age<old", KN_ERR_ARGUMENT, "{where} has 'age<old', expected a number to compare with"},
+        {"group", KN_ERR_ARGUMENT, "{where} is 'group" EXPECTED},
+        {"", KN_ERR_ARGUMENT, "{where} is '" EXPECTED},
+        {"group=control,", KN_ERR_ARGUMENT, "{where} is '" EXPECTED},
+        {"=control", KN_ERR_ARGUMENT, "{where} is '=control" EXPECTED},
+        {"group=", KN_ERR_ARGUMENT, "{where} is 'group=" EXPECTED},
+        {"site in 1||2", KN_ERR_ARGUMENT, "{where} is 'site in 1||2" EXPECTED},
+        {"age<old", KN_ERR_ARGUMENT,
+         "{where} is 'age<old', but <, <=, > and >= compare numbers only"},
         {"grup=x", KN_ERR_DATA,
-         "p.tsv: no column 'grup', which {where} names; did you mean group?"},
+         "p.tsv has no column 'grup' (named in {where}); did you mean group?"},
         {"group<5", KN_ERR_DATA,
-         "p.tsv line 2: group is 'control', expected a number for {where=group<5}"},
+         "p.tsv line 2: group is 'control', but {where=group<5} requires a number"},
         {"group=Control", KN_ERR_DATA,
-         "p.tsv: {where=group=Control} selects no row; group is control, patient"},
+         "p.tsv: {where=group=Control} selects no row; the values of group are control, patient"},
         {"group=patient,age<99", KN_ERR_DATA,
-         "p.tsv: {where=age<99} selects no row; age is missing"},
+         "p.tsv: {where=age<99} selects no row; the values of age are missing"},
     };
     kn_ctx *ctx = kn_ctx_new();
     kn_table *t = table_of(ctx, PARTICIPANTS);

@@ -96,12 +96,12 @@ static void a_wrong_choice_is_a_sentence(void **state)
         const char *targets, *sentence;
     } cases[] = {
         {"lh_*,th_*",
-         "y.tsv: no column 'th_*', which {targets} names; did you mean lh_a&b, lh_c-d, rh_a[1]?"},
+         "y.tsv has no column 'th_*' (named in {targets}); did you mean lh_a&b, lh_c-d, rh_a[1]?"},
         {"age", "y.tsv: {targets=age} is a covariate or a label and cannot be a response"},
         {"sex", "y.tsv: {targets=sex} is a covariate or a label and cannot be a response"},
         {"sub_id", "y.tsv: {targets=sub_id} is the ID column and cannot be a response"},
         {"s*", "y.tsv: {targets=s*} matches only the ID, covariates and labels"},
-        {"lh_*,", "{targets} 'lh_*,': name 2 is empty, expected names separated by commas"},
+        {"lh_*,", "{targets} 'lh_*,': name 2 is empty; separate names with single commas"},
         {"lh_*,lh_*", "{targets} names 'lh_*' twice"},
     };
     kn_ctx *ctx = kn_ctx_new();
@@ -120,7 +120,7 @@ static void a_wrong_choice_is_a_sentence(void **state)
     kn_select_options o = options(NULL);
     kn_selection s;
     assert_sentence(ctx, kn_select(ctx, t, &o, &s), KN_ERR_DATA,
-                    "y.tsv: no numeric column is left for the responses");
+                    "y.tsv has no numeric column left for the responses");
     kn_table_free(t);
     kn_ctx_free(ctx);
 }
@@ -137,8 +137,8 @@ static void a_model_finds_its_responses_by_name(void **state)
     assert_int_equal(s.col[1], 3);
     kn_selection_clear(&s);
     assert_sentence(ctx, kn_select_named(ctx, t, absent, 1, &s), KN_ERR_DATA,
-                    "y.tsv: no column 'lh_x', which is a response of the model; its columns are "
-                    "sub_id, age, sex, lh_a&b, lh_c-d, ...");
+                    "y.tsv has no column 'lh_x' (a response of the model); its columns are sub_id, "
+                    "age, sex, lh_a&b, lh_c-d, ...");
     kn_table_free(t);
     kn_ctx_free(ctx);
 }
@@ -166,7 +166,7 @@ static void values_are_read_and_missing_ones_are_nan(void **state)
     assert_ok(ctx, kn_select(ctx, t, &o, &s));
     assert_ok(ctx, kn_mat_new(ctx, 3, 1, &Y));
     assert_sentence(ctx, kn_select_read(ctx, t, &s, NULL, 3, Y), KN_ERR_DATA,
-                    "y.tsv line 2: note is 'good', expected a number");
+                    "y.tsv line 2: note is 'good', but must be a number");
     kn_mat_clear(&Y);
     kn_selection_clear(&s);
     kn_table_free(t);
@@ -178,7 +178,7 @@ static void values_are_read_and_missing_ones_are_nan(void **state)
     assert_int_equal(s.n, 2);
     assert_ok(ctx, kn_mat_new(ctx, 3, 2, &Y));
     assert_sentence(ctx, kn_select_read(ctx, t, &s, NULL, 3, Y), KN_ERR_DATA,
-                    "y.tsv line 3: b is 'x', expected a number");
+                    "y.tsv line 3: b is 'x', but must be a number");
     kn_mat_clear(&Y);
     kn_selection_clear(&s);
     kn_table_free(t);

@@ -265,11 +265,11 @@ static void a_wrong_batch_is_a_sentence(void **state)
         const char *sentence;
     } WRONG[] = {
         {"code", "code", NULL, KN_ERR_ARGUMENT,
-         "{batch} and {numeric} both name 'code'; name it in one of them"},
+         "{batch} and {numeric} both name 'code'; name it in only one of them"},
         {"coil", NULL, "age,site", KN_ERR_ARGUMENT,
          "participants.tsv: {batch=coil} is not one of the covariates"},
         {"scanner", NULL, NULL, KN_ERR_DATA,
-         "participants.tsv: no column 'scanner', which {batch} names"},
+         "participants.tsv has no column 'scanner' (named in {batch})"},
     };
     kn_table *t = table_of("participants.tsv", TABLE);
     for (size_t k = 0; k < sizeof WRONG / sizeof *WRONG; k++) {

@@ -397,7 +397,7 @@ static void parts_have_their_constants(void **state)
     assert_true(lambda[0] < 1e-10 && lambda[1] < 1e-10 && lambda[2] > 0.1);
     E.cols = 1;
     assert_refused(ctx, kn_harmonics(ctx, "caps", &l, E, lambda), KN_ERR_ARGUMENT,
-                   "caps: 1 harmonics, expected at least 2");
+                   "caps: 1 harmonics are too few; at least 2");
     kn_mat_clear(&E);
     kn_laplacian_clear(&l);
     test_free(use);

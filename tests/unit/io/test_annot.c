@@ -139,16 +139,16 @@ static void lies_are_sentences(void **state)
     (void)state;
     begin();
     number(0);
-    refuse("lh.annot has no colour table, expected names of regions");
+    refuse("lh.annot has no colour table, which contains the names of regions");
     begin();
     number(1);
     number(-3);
-    refuse("lh.annot: its colour table is of version 3, expected 1 or 2");
+    refuse("lh.annot: the colour table has version 3, but must have version 1 or 2");
     first_version();
     kn_store32(file + 4, 5, !KN_BIG_ENDIAN); /* the first vertex */
-    refuse("lh.annot has vertex 5, expected 0 to 4");
-    static const char *const CUT = "lh.annot ends within its colour table; the file was cut "
-                                   "short, or is not an annotation";
+    refuse("lh.annot refers to vertex 5, but the vertices are 0 to 4");
+    static const char *const CUT =
+        "lh.annot ends within its colour table; the file is incomplete, or is not an annotation";
     static const long sizes[] = {-1, 1L << 24, 0x7fffffff};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         begin(); /* more names than bytes */
@@ -165,7 +165,7 @@ static void lies_are_sentences(void **state)
         refuse(CUT);
         first_version(); /* more vertices than bytes */
         kn_store32(file, (uint32_t)sizes[i], !KN_BIG_ENDIAN);
-        refuse("lh.annot ends within its list of vertices; the file was cut short, or is not an "
+        refuse("lh.annot ends within its list of vertices; the file is incomplete, or is not an "
                "annotation");
     }
 }
@@ -231,15 +231,15 @@ static void what_has_no_labels_is_a_sentence(void **state)
     kn_ctx *ctx = kn_ctx_new();
     kn_vertex_labels l;
     refuse_gii(GII("", LABELS),
-               "x.label.gii has no label table, expected labels of vertices and their names");
+               "x.label.gii has no label table, but labels of vertices and their names are needed");
     refuse_gii(GII(TABLE, ""),
-               "x.label.gii has no data arrays, expected labels of vertices and their names");
+               "x.label.gii has no data arrays, but labels of vertices and their names are needed");
     refuse_gii(GII(TABLE, ARRAY("NIFTI_INTENT_SHAPE", "NIFTI_TYPE_FLOAT32",
                                 "Dimensionality=\"1\" Dim0=\"1\"", "1")),
                "x.label.gii: its labels are 1 x 1 of float32; there must be one int32 per vertex");
     scratch_text("x.txt", "1");
     assert_sentence(ctx, kn_vertex_labels_read(ctx, "x.txt", &l), KN_ERR_FORMAT,
-                    "x.txt is not a label file, expected .label.gii or .annot");
+                    "x.txt is not a label file (.label.gii or .annot)");
     kn_ctx_free(ctx);
 }
 

@@ -87,7 +87,7 @@ static void nothing_is_replaced_without_force(void **state)
     kn_ctx *ctx = kn_ctx_new();
     kn_writer *w;
     const kn_write_options force = {.force = true};
-    static const char sentence[] = "out.bin exists already; use {force} to replace it";
+    static const char sentence[] = "out.bin already exists; use {force} to replace it";
     scratch_empty();
     scratch_text("out.bin", "old");
     assert_sentence(ctx, kn_writer_new(ctx, "out.bin", NULL, &w), KN_ERR_IO, sentence);
@@ -123,7 +123,7 @@ static void an_input_is_never_replaced(void **state)
     assert_int_equal(link("in.bin", "hard.bin"), 0);
     assert_int_equal(symlink("in.bin", "soft.bin"), 0);
     assert_sentence(ctx, kn_writer_new(ctx, "in.bin", &options, &w), KN_ERR_IO,
-                    "in.bin is an input of this run and is not replaced; choose another output");
+                    "in.bin is an input of this run, so it is not replaced; choose another output");
     assert_refused(ctx, kn_writer_new(ctx, "hard.bin", &options, &w), KN_ERR_IO, "is an input");
     assert_refused(ctx, kn_writer_new(ctx, "./soft.bin", &options, &w), KN_ERR_IO, "is an input");
     assert_holds("in.bin", "data");
@@ -212,7 +212,7 @@ static void a_pending_file_does_not_replace_unasked(void **state)
     }
     scratch_text("b", "came meanwhile");
     assert_sentence(ctx, kn_uncommitted_files_commit(ctx, &pending, &made), KN_ERR_IO,
-                    "b exists already; use {force} to replace it");
+                    "b already exists; use {force} to replace it");
     kn_uncommitted_files_clear(&pending);
     assert_int_equal(made.n, 1);
     kn_created_files_remove(&made);
@@ -231,7 +231,7 @@ static void places_that_cannot_be_written_are_sentences(void **state)
     assert_sentence(ctx, kn_writer_new(ctx, "none/out.bin", NULL, &w), KN_ERR_IO,
                     "none/out.bin cannot be written: no such file or directory");
     assert_sentence(ctx, kn_writer_new(ctx, ".", NULL, &w), KN_ERR_IO,
-                    ". is a directory, expected a file name");
+                    ". is a folder; give the name of a file");
     scratch_text("file", "");
     assert_sentence(ctx, kn_writer_new(ctx, "file/out.bin", NULL, &w), KN_ERR_IO,
                     "file/out.bin cannot be written: not a directory");
@@ -268,7 +268,7 @@ static void a_full_disk_leaves_nothing_behind(void **state)
     if (full >= 0) {
         close(full);
         assert_sentence(ctx, kn_writer_new(ctx, "/dev/full", NULL, &w), KN_ERR_IO,
-                        "/dev/full is a pipe or a device, expected a file name");
+                        "/dev/full is a pipe or a device; give the name of a file");
     }
     kn_ctx_free(ctx);
 }

@@ -73,7 +73,7 @@ static void a_choice_is_refused_with_its_entity(void **state)
          "d: 3 files fit for sub-01, which differ in space (fsLR, fsaverage); choose one by "
          "{space=VALUE}"},
         {{NULL, NULL, NULL, "GM"},
-         "{entities} is 'GM', expected KEY=VALUE,KEY=VALUE, such as den=32k,label=GM"},
+         "{entities} is 'GM', but must be KEY=VALUE,KEY=VALUE, such as den=32k,label=GM"},
     };
     kn_ctx *ctx = kn_ctx_new();
     make_folder();

@@ -57,7 +57,7 @@ static void a_bad_stats_file_is_a_sentence(void **state)
         {"# ColHeaders StructName ThickAvg\nbankssts\n",
          "lh.aparc.stats line 2: 1 fields, expected 2 as in ColHeaders"},
         {"# ColHeaders StructName ThickAvg\nbankssts x\n",
-         "lh.aparc.stats line 2: ThickAvg of bankssts is 'x', expected a number"},
+         "lh.aparc.stats line 2: ThickAvg of bankssts is 'x', but must be a number"},
     };
     kn_ctx *ctx = kn_ctx_new();
     for (size_t k = 0; k < sizeof CASES / sizeof *CASES; k++) {

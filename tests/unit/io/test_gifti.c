@@ -113,9 +113,9 @@ static void what_is_no_image_is_a_sentence(void **state)
                    ARRAY(F32, TABLE("1", "3"), "ASCII", "LittleEndian", "RowMajorOrder", "1 2 3")),
                KN_ERR_SHAPE, "x.gii: data array 1 is 1 x 3; it must have one value per vertex");
     not_images(FILE_OF(TEXT(F32, "1", "1") TEXT(F32, "2", "1 2")), KN_ERR_SHAPE,
-               "x.gii: data array 2 has 2 values, expected 1 as in the first");
+               "x.gii: data array 2 has 2 values, but the first has 1");
     not_images(FILE_OF(TEXT(F32, "1", "1") TEXT(U8, "1", "1")), KN_ERR_FORMAT,
-               "x.gii: data array 2 is of type uint8, expected float32 as in the first");
+               "x.gii: data array 2 has type uint8, but the first has float32");
 }
 
 static void a_bad_file_is_a_sentence(void **state)
@@ -127,7 +127,7 @@ static void a_bad_file_is_a_sentence(void **state)
     for (ptrdiff_t n = 0; n < (ptrdiff_t)strlen(whole); n++) {
         kn_byte_source source = kn_byte_source_of("x.gii", whole, n);
         assert_sentence(ctx, kn_gifti_read_source(ctx, &source, false, &g), KN_ERR_FORMAT,
-                        "x.gii: the XML ends too early; the file was cut short");
+                        "x.gii: the XML ends too early, so the file is incomplete; get it again");
     }
     kn_ctx_free(ctx);
     refuse("hello", "x.gii line 1: invalid XML (syntax error)");
@@ -155,21 +155,21 @@ static void bad_values_are_sentences(void **state)
 #define BINARY(N, ENCODING, DATA)                                                                  \
     FILE_OF(ARRAY(F32, FLAT(N), ENCODING, "LittleEndian", "RowMajorOrder", DATA))
     refuse(FILE_OF(TEXT(F32, "1000000000000", "1 2")),
-           "x.gii: data array 1 promises 1000000000000 numbers, but its text has 3 characters");
-    refuse(FILE_OF(TEXT(F32, "2", "1 2 3")), "x.gii: data array 1 has 3 numbers, expected 2");
+           "x.gii: data array 1 declares 1000000000000 numbers, but its text has 3 characters");
+    refuse(FILE_OF(TEXT(F32, "2", "1 2 3")), "x.gii: data array 1 has 3 numbers instead of 2");
     refuse(FILE_OF(TEXT(F32, "2", "1 x")),
-           "x.gii: data array 1: number 2 is \"x\", expected float32");
+           "x.gii: data array 1: number 2 is \"x\", but must be float32");
     refuse(FILE_OF(TEXT(U8, "1", "256")),
-           "x.gii: data array 1: number 1 is \"256\", expected uint8");
+           "x.gii: data array 1: number 1 is \"256\", but must be uint8");
     refuse(FILE_OF(TEXT(I32, "1", "1.5")),
-           "x.gii: data array 1: number 1 is \"1.5\", expected int32");
+           "x.gii: data array 1: number 1 is \"1.5\", but must be int32");
     refuse(BINARY("1", "Base64Binary", "AA?A"), "x.gii: data array 1 is not base64");
     refuse(BINARY("1000000000", "Base64Binary", "AAAA"),
-           "x.gii: data array 1 promises 4.0 GB, but its data have at most 3 bytes");
+           "x.gii: data array 1 declares 4.0 GB, but its data have at most 3 bytes");
     refuse(BINARY("1", "Base64Binary", "AAAAAAAA"),
            "x.gii: data array 1 has more data than its dimensions allow");
     refuse(BINARY("1000000000", "GZipBase64Binary", "AAAA"),
-           "x.gii: data array 1 promises 4.0 GB, but its data have at most 3.1 kB");
+           "x.gii: data array 1 declares 4.0 GB, but its data have at most 3.1 kB");
     refuse(BINARY("4", "GZipBase64Binary", "eJxjZGBgYAJiZiA="),
            "x.gii: data array 1 is damaged: it cannot be decompressed");
     refuse(BINARY("3", "GZipBase64Binary", "eJxjZGBgYAJiZiBmAWIAAGAACw=="),

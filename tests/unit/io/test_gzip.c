@@ -119,8 +119,9 @@ static void too_few_bytes_are_a_sentence(void **state)
     ptrdiff_t length;
     assert_sentence(ctx, kn_gzip_hint(ctx, &source, &length), KN_ERR_FORMAT,
                     "x.gz: 2 bytes are too few for a gzip file");
-    assert_sentence(ctx, kn_gzip_length(ctx, &source, PTRDIFF_MAX, &length), KN_ERR_FORMAT,
-                    "x.gz: the compressed data end too early; the file was cut short");
+    assert_sentence(
+        ctx, kn_gzip_length(ctx, &source, PTRDIFF_MAX, &length), KN_ERR_FORMAT,
+        "x.gz: the compressed data end too early, so the file is incomplete; get it again");
     kn_ctx_free(ctx);
 }
 

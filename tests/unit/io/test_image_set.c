@@ -114,17 +114,17 @@ static void a_bad_list_is_a_sentence(void **state)
         {"", KN_ERR_FORMAT, "list.txt lists no images"},
         {"\n\n", KN_ERR_FORMAT, "list.txt lists no images"},
         {"a\tx.nii\ny.nii\n", KN_ERR_FORMAT,
-         "list.txt line 2: a path without an ID, unlike the previous lines"},
+         "list.txt line 2 has a path without an ID, unlike the previous lines"},
         {"x.nii\n\na\ty.nii\n", KN_ERR_FORMAT,
-         "list.txt line 3: an ID and a path, unlike the previous lines"},
+         "list.txt line 3 has an ID and a path, unlike the previous lines"},
         {"a\tb\tx.nii\ty.nii\n", KN_ERR_FORMAT,
-         "list.txt line 1: expected an ID, one tab and a path"},
-        {"a\t\tx.nii\n", KN_ERR_FORMAT, "list.txt line 1: expected an ID, one tab and a path"},
+         "list.txt line 1 must have an ID, one tab and a path"},
+        {"a\t\tx.nii\n", KN_ERR_FORMAT, "list.txt line 1 must have an ID, one tab and a path"},
         {"a\tx.nii\ty.nii\nb\tx.nii\n", KN_ERR_FORMAT,
-         "list.txt line 2: one path, unlike the previous lines"},
+         "list.txt line 2 has one path, unlike the previous lines"},
         {"x.nii\nx.nii\ty.nii\n", KN_ERR_FORMAT,
-         "list.txt line 2: two paths, unlike the previous lines"},
-        {"\tx.nii\n", KN_ERR_FORMAT, "list.txt line 1: expected an ID, one tab and a path"},
+         "list.txt line 2 has two paths, unlike the previous lines"},
+        {"\tx.nii\n", KN_ERR_FORMAT, "list.txt line 1 must have an ID, one tab and a path"},
     };
     kn_ctx *ctx = kn_ctx_new();
     kn_image_list list;
@@ -134,7 +134,7 @@ static void a_bad_list_is_a_sentence(void **state)
                                             (ptrdiff_t)strlen(cases[i].text), &list),
                         cases[i].status, cases[i].sentence);
     assert_sentence(ctx, kn_image_list_parse(ctx, "list.txt", "a\0b", 3, &list), KN_ERR_FORMAT,
-                    "list.txt contains a NUL byte, expected a list of images");
+                    "list.txt contains a NUL byte, so it is not a list of images");
     kn_ctx_free(ctx);
 }
 
@@ -152,16 +152,17 @@ static void the_odd_image_is_named(void **state)
     image_file("four.nii", &shifted, 2, values, 48);
     scratch_text("odd.txt", "img0.nii\nimg1.nii.gz\nshifted.nii.gz\n");
     assert_sentence(ctx, kn_images_open(ctx, "odd.txt", 0, &images), KN_ERR_SHAPE,
-                    "odd.txt line 3: shifted.nii.gz: row 1 column 4 of the affine is -12, expected "
-                    "-10 as in img0.nii");
+                    "odd.txt line 3: shifted.nii.gz: row 1, column 4 of the affine is -12, but -10 "
+                    "in img0.nii; resample the images to one space");
     assert_null(images);
     scratch_text("odd.txt", "img0.nii\n\nlonger.nii\n");
     assert_sentence(ctx, kn_images_open(ctx, "odd.txt", 0, &images), KN_ERR_SHAPE,
-                    "odd.txt line 3: longer.nii: 4 x 3 x 3 voxels, expected 4 x 3 x 2 as in "
-                    "img0.nii");
+                    "odd.txt line 3: longer.nii: the image has 4 x 3 x 3 voxels instead of the 4 x "
+                    "3 x 2 of img0.nii; resample the images to one space");
     scratch_text("odd.txt", "four.nii\n");
-    assert_sentence(ctx, kn_images_open(ctx, "odd.txt", 0, &images), KN_ERR_SHAPE,
-                    "odd.txt line 1: four.nii has 2 volumes, expected a 3D image in a list");
+    assert_sentence(
+        ctx, kn_images_open(ctx, "odd.txt", 0, &images), KN_ERR_SHAPE,
+        "odd.txt line 1: four.nii has 2 volumes, but each image of a list must have one");
     scratch_text("odd.txt", "img0.nii\nnone.nii\n");
     assert_sentence(ctx, kn_images_open(ctx, "odd.txt", 0, &images), KN_ERR_IO,
                     "odd.txt line 2: none.nii cannot be opened: no such file or directory");

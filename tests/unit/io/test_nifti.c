@@ -96,15 +96,15 @@ static void a_bad_header_is_a_sentence(void **state)
     assert_sentence(ctx, open_bytes(ctx, 0, &image), KN_ERR_FORMAT,
                     "x.nii: 0 bytes are too few for a NIfTI header");
     assert_sentence(ctx, open_bytes(ctx, n - 1, &image), KN_ERR_FORMAT,
-                    "x.nii: the header promises 384 bytes, but the file has 383 bytes");
+                    "x.nii: the header declares 384 bytes, but the file has 383 bytes");
     assert_sentence(ctx, open_bytes(ctx, 352, &image), KN_ERR_FORMAT,
-                    "x.nii: the header promises 384 bytes, but the file has 352 bytes");
+                    "x.nii: the header declares 384 bytes, but the file has 352 bytes");
     file[0] ^= 1;
     assert_sentence(ctx, open_bytes(ctx, n, &image), KN_ERR_FORMAT, "x.nii is not a NIfTI file");
     cube();
     set16(DIM, 0);
     assert_sentence(ctx, open_bytes(ctx, n, &image), KN_ERR_FORMAT,
-                    "x.nii: 0 dimensions, expected 1 to 7");
+                    "x.nii: the image has 0 dimensions, but must have 1 to 7");
     cube();
     set16(DIM + 4, -3);
     assert_sentence(ctx, open_bytes(ctx, n, &image), KN_ERR_FORMAT,
@@ -113,12 +113,12 @@ static void a_bad_header_is_a_sentence(void **state)
     set16(DIM, 5);
     set16(DIM + 10, 3);
     assert_sentence(ctx, open_bytes(ctx, n, &image), KN_ERR_FORMAT,
-                    "x.nii: dimension 5 has length 3, expected images of 3 or 4 dimensions");
+                    "x.nii: dimension 5 has length 3, but images must have 3 or 4 dimensions");
     cube();
     set16(DATATYPE, 1792);
     assert_sentence(ctx, open_bytes(ctx, n, &image), KN_ERR_FORMAT,
-                    "x.nii: voxels of type complex128 (code 1792), expected integers or floats of "
-                    "up to 64 bits");
+                    "x.nii: the voxels have type complex128 (code 1792), but must be integers or "
+                    "floats of up to 64 bits");
     cube();
     setf(OFFSET, 12);
     assert_sentence(ctx, open_bytes(ctx, n, &image), KN_ERR_FORMAT,
@@ -129,7 +129,7 @@ static void a_bad_header_is_a_sentence(void **state)
     cube();
     setf(SLOPE, -INFINITY);
     assert_sentence(ctx, open_bytes(ctx, n, &image), KN_ERR_FORMAT,
-                    "x.nii: scl_slope is -inf, expected a finite number");
+                    "x.nii: scl_slope is -inf, but must be a finite number");
     cube();
     setf(SLOPE, 2);
     setf(INTER, INFINITY);
@@ -161,11 +161,11 @@ static void a_promise_of_gigabytes_is_refused_at_once(void **state)
     size_t n = image_bytes(&h, 0, few, 6, file) + 1;
     assert_int_equal(n, 377);
     assert_sentence(ctx, open_bytes(ctx, n, &image), KN_ERR_FORMAT,
-                    "x.nii: the header promises 18.0 GB, but the file has 377 bytes");
+                    "x.nii: the header declares 18.0 GB, but the file has 377 bytes");
     size_t m = image_gzip(file, n, packed);
     char sentence[128];
     snprintf(sentence, sizeof sentence,
-             "x.nii.gz: the header promises 18.0 GB, but the compressed file cannot hold more than "
+             "x.nii.gz: the header declares 18.0 GB, but the compressed file cannot hold more than "
              "%.1f kB",
              (double)m * 1.032);
     assert_sentence(ctx, kn_image_open_memory(ctx, "x.nii.gz", packed, (ptrdiff_t)m, &image),
@@ -176,7 +176,7 @@ static void a_promise_of_gigabytes_is_refused_at_once(void **state)
     m = image_gzip(file, n, packed);
     assert_sentence(
         ctx, kn_image_open_memory(ctx, "x.nii.gz", packed, (ptrdiff_t)m, &image), KN_ERR_FORMAT,
-        "x.nii.gz: the header promises 32.4 kB, but the decompressed file has 376 bytes");
+        "x.nii.gz: the header declares 32.4 kB, but the decompressed file has 376 bytes");
 
     h = image_header(INT64_MAX / 2, INT64_MAX / 2, INT64_MAX / 2);
     n = image_bytes(&h, 0, few, 6, file);
@@ -197,9 +197,9 @@ static void a_compressed_file_cut_short_is_a_sentence(void **state)
     for (size_t cut = 40; cut < m; cut += 13)
         assert_refused(ctx, kn_image_open_memory(ctx, "x.nii.gz", packed, (ptrdiff_t)cut, &image),
                        KN_ERR_FORMAT, "x.nii.gz: ");
-    assert_sentence(ctx, kn_image_open_memory(ctx, "x.nii.gz", packed, (ptrdiff_t)m - 9, &image),
-                    KN_ERR_FORMAT,
-                    "x.nii.gz: the compressed data end too early; the file was cut short");
+    assert_sentence(
+        ctx, kn_image_open_memory(ctx, "x.nii.gz", packed, (ptrdiff_t)m - 9, &image), KN_ERR_FORMAT,
+        "x.nii.gz: the compressed data end too early, so the file is incomplete; get it again");
     kn_image_reader *reader;
     packed[m / 2] ^= 0x10; /* the trailer still promises the right length */
     packed[m / 2 + 1] ^= 0xff;
@@ -270,15 +270,15 @@ static void a_bad_mgh_file_is_a_sentence(void **state)
     assert_sentence(ctx, kn_image_open_memory(ctx, "x.mgh", file, 283, &image), KN_ERR_FORMAT,
                     "x.mgh: 283 bytes are too few for an MGH header");
     assert_sentence(ctx, kn_image_open_memory(ctx, "x.mgh", file, n - 1, &image), KN_ERR_FORMAT,
-                    "x.mgh: the header promises 300 bytes, but the file has 299 bytes");
+                    "x.mgh: the header declares 300 bytes, but the file has 299 bytes");
     file[3] = 2;
     assert_sentence(ctx, kn_image_open_memory(ctx, "x.mgh", file, n, &image), KN_ERR_FORMAT,
                     "x.mgh is not an MGH file");
     mgh(1);
     file[23] = 2;
     assert_sentence(ctx, kn_image_open_memory(ctx, "x.mgh", file, n, &image), KN_ERR_FORMAT,
-                    "x.mgh: voxels of type 2, expected 0 (uchar), 1 (int), 3 (float), 4 (short) or "
-                    "10 (ushort)");
+                    "x.mgh: the voxels have type 2, but must have type 0 (uchar), 1 (int), 3 "
+                    "(float), 4 (short) or 10 (ushort)");
     mgh(1);
     memset(file + 8, 0xff, 4);
     assert_sentence(ctx, kn_image_open_memory(ctx, "x.mgh", file, n, &image), KN_ERR_FORMAT,
@@ -306,7 +306,7 @@ static void files_that_are_not_images_are_sentences(void **state)
                     "none.nii cannot be opened: no such file or directory");
     assert_int_equal(mkdir("folder.nii", 0755), 0);
     assert_sentence(ctx, kn_image_open(ctx, "folder.nii", &image), KN_ERR_IO,
-                    "folder.nii is a directory, expected a file");
+                    "folder.nii is a folder; give the name of a file");
     memcpy(file + 344, "ni1", 4);
     setf(108, 0);
     scratch_file("p.hdr", file, 348);
@@ -317,7 +317,7 @@ static void files_that_are_not_images_are_sentences(void **state)
                     "p.nii is the header of a .hdr/.img pair without data");
     scratch_file("p.img", file + 352, n - 352 - 4);
     assert_sentence(ctx, kn_image_open(ctx, "p.hdr", &image), KN_ERR_FORMAT,
-                    "p.img: the header promises 32 bytes, but the file has 28 bytes");
+                    "p.img: the header declares 32 bytes, but the file has 28 bytes");
     scratch_file("p.img", file + 352, n - 352);
     assert_ok(ctx, kn_image_open(ctx, "p.img", &image));
     kn_image_clear(&image);
@@ -340,11 +340,13 @@ static void geometries_are_compared_to_a_thousandth_of_a_millimetre(void **state
     b.srow[1][3] = -18.5;
     assert_ok(ctx, kn_geometry_of(ctx, "b.nii", &b, &gb));
     assert_sentence(ctx, kn_geometry_compare(ctx, "b.nii", &gb, "a.nii", &ga), KN_ERR_SHAPE,
-                    "b.nii: row 2 column 4 of the affine is -18.5, expected -20 as in a.nii");
+                    "b.nii: row 2, column 4 of the affine is -18.5, but -20 in a.nii; resample the "
+                    "images to one space");
     b.dim[2] = 7;
     assert_ok(ctx, kn_geometry_of(ctx, "b.nii", &b, &gb));
     assert_sentence(ctx, kn_geometry_compare(ctx, "b.nii", &gb, "a.nii", &ga), KN_ERR_SHAPE,
-                    "b.nii: 4 x 5 x 7 voxels, expected 4 x 5 x 6 as in a.nii");
+                    "b.nii: the image has 4 x 5 x 7 voxels instead of the 4 x 5 x 6 of a.nii; "
+                    "resample the images to one space");
     assert_ok(ctx, kn_geometry_from_header(ctx, "model", ga.header, ga.header_size, &gb));
     assert_memory_equal(&ga, &gb, sizeof ga);
     kn_ctx_free(ctx);
@@ -421,11 +423,12 @@ static void a_mask_is_where_values_are_not_zero(void **state)
     float more[12] = {1};
     image_file("other.nii", &other, 0, more, 12);
     assert_sentence(ctx, kn_mask_read(ctx, "other.nii", "y.nii", &g, &mask), KN_ERR_SHAPE,
-                    "other.nii: 2 x 2 x 3 voxels, expected 2 x 2 x 2 as in y.nii");
+                    "other.nii: the image has 2 x 2 x 3 voxels instead of the 2 x 2 x 2 of y.nii; "
+                    "resample the images to one space");
     float two[16] = {1};
     image_file("two.nii", &h, 2, two, 16);
     assert_sentence(ctx, kn_mask_read(ctx, "two.nii", "y.nii", &g, &mask), KN_ERR_SHAPE,
-                    "two.nii has 2 volumes, expected a 3D mask");
+                    "two.nii has 2 volumes, but a mask must have one");
     assert_null(mask.index);
     kn_ctx_free(ctx);
 }

@@ -227,7 +227,7 @@ static void a_file_without_tensors_is_one(void **state)
     assert_ok(ctx, kn_st_writer_new(ctx, &w));
     assert_ok(ctx, kn_st_write(ctx, w, "none.safetensors", NULL));
     assert_sentence(ctx, kn_st_write(ctx, w, "none.safetensors", NULL), KN_ERR_IO,
-                    "none.safetensors exists already; use {force} to replace it");
+                    "none.safetensors already exists; use {force} to replace it");
     kn_st_writer_free(w);
     assert_ok(ctx, kn_st_open(ctx, "none.safetensors", &file));
     assert_int_equal(kn_st_count(file), 0);
@@ -409,12 +409,13 @@ static void a_bad_file_is_a_sentence(void **state)
                     "x is not a safetensors file");
     n = make("{}", 0, bytes);
     bytes[1] = 1;
-    assert_sentence(ctx, kn_st_parse(ctx, "x", bytes, (ptrdiff_t)n, &file), KN_ERR_FORMAT,
-                    "x: the file ends after 10 bytes, in a header of 258 bytes");
+    assert_sentence(
+        ctx, kn_st_parse(ctx, "x", bytes, (ptrdiff_t)n, &file), KN_ERR_FORMAT,
+        "x: the file ends after 10 bytes, within a header of 258 bytes; get the file again");
     assert_sentence(ctx, kn_st_open(ctx, "none", &file), KN_ERR_IO,
                     "none cannot be opened: no such file or directory");
     assert_sentence(ctx, kn_st_open(ctx, ".", &file), KN_ERR_IO,
-                    ". is a directory, expected a file");
+                    ". is a folder; give the name of a file");
     scratch_text("empty", "");
     assert_sentence(ctx, kn_st_open(ctx, "empty", &file), KN_ERR_FORMAT,
                     "empty is not a safetensors file; 0 bytes are too few for one");
@@ -460,10 +461,10 @@ static void a_file_that_changes_while_it_is_open_is_a_sentence(void **state)
                     "changing.st changed while it was read; run again when it is complete");
     rewrite("changing.st", 40);
     assert_sentence(ctx, kn_st_read_doubles(ctx, file, "doubles", -1, &d, NULL), KN_ERR_IO,
-                    "changing.st became shorter while it was read");
+                    "changing.st became shorter while it was read; run again when it is complete");
     assert_null(d);
     assert_sentence(ctx, kn_st_hash(ctx, file, &hash), KN_ERR_IO,
-                    "changing.st became shorter while it was read");
+                    "changing.st became shorter while it was read; run again when it is complete");
     kn_st_close(file);
     kn_ctx_free(ctx);
 }

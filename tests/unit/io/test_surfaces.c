@@ -46,11 +46,13 @@ static void brain_models_differ_by_their_content(void **state)
     assert_ok(ctx,
               parse(ctx, CIFTI(SCALARS BRAIN(MODEL("0", "3", "0 2 4") MODEL("3", "2", "15 5"))),
                     &b));
-    assert_sentence(ctx, kn_brain_compare(ctx, "b", &b, "a", &a), KN_ERR_SHAPE,
-                    "b: its brain models differ from those of a");
+    assert_sentence(
+        ctx, kn_brain_compare(ctx, "b", &b, "a", &a), KN_ERR_SHAPE,
+        "b: the brain models differ from those of a; resample the files to the same grayordinates");
     kn_brain_clear(&b);
-    assert_sentence(ctx, kn_brain_compare(ctx, "b", &b, "a", &a), KN_ERR_SHAPE,
-                    "b: it has no brain models, expected those of a");
+    assert_sentence(
+        ctx, kn_brain_compare(ctx, "b", &b, "a", &a), KN_ERR_SHAPE,
+        "b: there are no brain models as in a; resample the files to the same grayordinates");
     assert_ok(ctx, kn_brain_compare(ctx, "a", &a, "b", &b)); /* not kept: nothing to compare */
     assert_ok(ctx, parse(ctx, CIFTI(BRAIN(FIVE)), &b)); /* of no scalars: another kind of matrix */
     assert_true(b.hash == 0 && !b.xml);
@@ -64,11 +66,12 @@ static void bad_xml_is_a_sentence(void **state)
     static const struct {
         const char *xml, *sentence;
     } cases[] = {
-        {"", ": its CIFTI XML is invalid in line 1: no element found"},
-        {"<CIFTI Version=\"2\"><Matrix>", ": its CIFTI XML is invalid in line 1: no element found"},
+        {"", ": the CIFTI XML is invalid in line 1 (no element found)"},
+        {"<CIFTI Version=\"2\"><Matrix>",
+         ": the CIFTI XML is invalid in line 1 (no element found)"},
         {"<GIFTI/>", ": its XML is not CIFTI"},
-        {"<CIFTI Version=\"1.0\"/>", " is CIFTI version 1.0, expected 2"},
-        {"<CIFTI/>", " is CIFTI version none, expected 2"},
+        {"<CIFTI Version=\"1.0\"/>", " is CIFTI version 1.0, but only version 2 is read"},
+        {"<CIFTI/>", " is CIFTI version none, but only version 2 is read"},
         {CIFTI(SCALARS), ": its CIFTI XML does not describe its 5 grayordinates"},
         {CIFTI(SCALARS BRAIN(MODEL("0", "3", "0 2 4"))),
          ": its brain models have 3 grayordinates, but the matrix has 5"},
@@ -79,7 +82,7 @@ static void bad_xml_is_a_sentence(void **state)
         {CIFTI(SCALARS BRAIN(MODEL("0", "99999999999999999999999", "0"))),
          ": a brain model is outside the 5 grayordinates of the matrix"},
         {CIFTI(SCALARS BRAIN(MODEL("0", "5", "0 1 2 3"))),
-         ": a brain model of 5 grayordinates lists 4 indices, expected 5"},
+         ": a brain model of 5 grayordinates lists 4 indices instead of 5"},
         {CIFTI(SCALARS BRAIN(FIVE) BRAIN(FIVE)), ": its CIFTI XML maps one dimension twice"},
         {"<!DOCTYPE x [<!ENTITY a \"b\">]><CIFTI Version=\"2\"/>",
          " declares entities, which are not supported"},
@@ -122,7 +125,7 @@ static void a_file_cut_anywhere_is_refused(void **state)
     kn_store32(file + KN_NIFTI2_SIZE + 4, 7, KN_BIG_ENDIAN); /* the extension's own size */
     char sentence[128];
     snprintf(sentence, sizeof sentence,
-             "a.dscalar.nii: a header extension promises 7 bytes, but %td are there",
+             "a.dscalar.nii: a header extension declares 7 bytes, but %td are there",
              n - 20 - KN_NIFTI2_SIZE - 4);
     assert_sentence(ctx, kn_image_open_memory(ctx, "a.dscalar.nii", file, n, &image), KN_ERR_FORMAT,
                     sentence);

@@ -138,12 +138,12 @@ static void a_bad_table_is_a_sentence(void **state)
     static const struct {
         const char *text, *sentence;
     } cases[] = {
-        {"", "t.csv: the file is empty, expected a header and rows"},
-        {"\n\r\n\n", "t.csv: the file is empty, expected a header and rows"},
+        {"", "t.csv is empty, but must contain a header and rows"},
+        {"\n\r\n\n", "t.csv is empty, but must contain a header and rows"},
         {"a,b\n", "t.csv has a header but no rows"},
-        {"a,b\n1,2\n3\n", "t.csv line 3: 1 fields, expected 2 as in the header"},
-        {"a,b\n1,2\n\n3,4,5\n", "t.csv line 4: 3 fields, expected 2 as in the header"},
-        {"a,b,a\n1,2,3\n", "t.csv line 1: columns 1 and 3 are both named 'a'"},
+        {"a,b\n1,2\n3\n", "t.csv line 3 has 1 field, but the header has 2"},
+        {"a,b\n1,2\n\n3,4,5\n", "t.csv line 4 has 3 fields, but the header has 2"},
+        {"a,b,a\n1,2,3\n", "t.csv line 1: columns 1 and 3 are both named 'a'; rename one of them"},
         {"a,b\n1,\"2\n3,4\n", "t.csv line 2 column 2: a quote is never closed"},
         {"a,b\n1,\"2\"3\n", "t.csv line 2 column 2: text after a closing quote; double each quote "
                             "inside a quoted field"},
@@ -155,10 +155,12 @@ static void a_bad_table_is_a_sentence(void **state)
         assert_null(t);
     }
     kn_table *t;
-    assert_sentence(ctx, kn_table_parse(ctx, "t.csv", ',', "a,b\n1\0,2\n", 9, &t), KN_ERR_FORMAT,
-                    "t.csv line 2: a NUL byte, expected plain text; save UTF-16 as UTF-8");
+    assert_sentence(
+        ctx, kn_table_parse(ctx, "t.csv", ',', "a,b\n1\0,2\n", 9, &t), KN_ERR_FORMAT,
+        "t.csv line 2 contains a NUL byte, so it is not plain text; save UTF-16 as UTF-8");
     assert_sentence(ctx, kn_table_read(ctx, "t.xlsx", &t), KN_ERR_FORMAT,
-                    "t.xlsx cannot be a table; its name must end in .csv or .tsv");
+                    "t.xlsx cannot be a table, because its name does not end in .csv or .tsv; use "
+                    "one of these formats");
     assert_sentence(ctx, kn_table_read(ctx, "none.csv", &t), KN_ERR_IO,
                     "none.csv cannot be opened: no such file or directory");
     kn_ctx_free(ctx);
@@ -234,7 +236,7 @@ static void empty_rows_and_columns_at_the_end_are_no_rows_and_columns(void **sta
     kn_table_free(t);
     scratch_text("t.csv", "a,b\n1,2,,3\n");
     assert_sentence(ctx, kn_table_read(ctx, "t.csv", &t), KN_ERR_FORMAT,
-                    "t.csv line 2: 4 fields, expected 2 as in the header; check for decimal commas "
+                    "t.csv line 2 has 4 fields, but the header has 2; check for decimal commas "
                     "and for commas in unquoted text");
     scratch_text("t.csv", "a,b\n,\n,\n");
     assert_sentence(ctx, kn_table_read(ctx, "t.csv", &t), KN_ERR_FORMAT,
@@ -250,9 +252,9 @@ static void workbooks_are_named(void **state)
     static const char *const heads[] = {"PK\3\4", "\xd0\xcf\x11\xe0"};
     for (size_t k = 0; k < 2; k++) {
         scratch_text("book.csv", heads[k]);
-        assert_sentence(ctx, kn_table_read(ctx, "book.csv", &t), KN_ERR_FORMAT,
-                        "book.csv is a workbook of a spreadsheet program, not text; save the sheet "
-                        "as CSV");
+        assert_sentence(
+            ctx, kn_table_read(ctx, "book.csv", &t), KN_ERR_FORMAT,
+            "book.csv is a spreadsheet workbook, not a text file; save the sheet as CSV");
     }
     kn_ctx_free(ctx);
 }
@@ -364,7 +366,7 @@ static void a_late_line_is_named(void **state)
     kn_table *t;
     scratch_file("bad.csv", text, n);
     assert_sentence(ctx, kn_table_read(ctx, "bad.csv", &t), KN_ERR_FORMAT,
-                    "bad.csv line 871: 199 fields, expected 200 as in the header");
+                    "bad.csv line 871 has 199 fields, but the header has 200");
     free(text);
     text = make_large(ROWS, COLS, 0, &n);
     char *quote = text + n - 40;

@@ -13,7 +13,8 @@ enum { N = 100, T = 30, BATCH = 10 };
  * with mean 1, 10 or more of 100 such tables are reported with probability 1e-7. */
 enum { TABLES = 100, FALSE_ALARMS = 9 };
 
-static const char SENTENCE[] = "residual maps of participants in adjacent rows correlate by ";
+static const char SENTENCE[] =
+    "the residual maps of participants in adjacent rows have a correlation of ";
 
 /* z = shared in batches of `size` neighbours + a component that all have + noise */
 static kn_mat draw(uint64_t seed, ptrdiff_t rows, ptrdiff_t size, double shared, double common)

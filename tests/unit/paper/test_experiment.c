@@ -271,7 +271,7 @@ static void a_table_without_header_has_every_row(void **state)
     kn_table_free(t);
     scratch_text("bare.csv", "1,0\n1\n");
     assert_refused(ctx, kn_table_read_bare(ctx, "bare.csv", &t), KN_ERR_FORMAT,
-                   "line 2: 1 fields, expected 2 as in the first row");
+                   "line 2 has 1 field, but the first row has 2");
     scratch_empty();
 }
 

@@ -90,7 +90,7 @@ static void curves_are_those_of_centiles(void **state)
         assert_points(trained, &r[k].training, &training, WHICH[k]);
     }
     assert_refused(ctx, kn_report_input_choose_over(ctx, &m, "sex", &over), KN_ERR_ARGUMENT,
-                   "{over}: sex is a category, expected a number");
+                   "{over}: sex is a category, but must be a number");
     assert_refused(ctx, kn_report_input_choose_over(ctx, &m, "bmi", &over), KN_ERR_ARGUMENT,
                    "{over}: the model has no covariate 'bmi'");
     kn_report_input_clear(&m);

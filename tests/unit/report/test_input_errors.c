@@ -8,14 +8,14 @@ static void other_folders_are_refused(void **state)
     kn_report_input m;
     kn_model *other = fit(&training, "components=1 folds=5");
     assert_sentence(ctx, kn_report_input_open(ctx, NULL, NULL, &m), KN_ERR_ARGUMENT,
-                    "there is neither a model nor a folder, expected a model or {scored}");
+                    "there is neither a model nor a folder; give a model or {scored}");
     assert_int_equal(mkdir("out", 0777), 0);
     assert_sentence(ctx, kn_report_input_open(ctx, model, "out", &m), KN_ERR_IO,
                     "out has no summary.json; give a folder that score, cv or change wrote");
     scratch_text("out/summary.json", "{\"over\": \"age\"}");
     assert_sentence(ctx, kn_report_input_open(ctx, model, "out", &m), KN_ERR_DATA,
-                    "out: its summary.json was written by another command; give a folder that "
-                    "score, cv or change wrote");
+                    "out: summary.json was written by another command; give a folder that score, "
+                    "cv or change wrote");
     folder_remove("out");
     kn_scores_free(score(model, &scored, "output=out format=csv"));
     assert_refused(ctx, kn_report_input_open(ctx, other, "out", &m), KN_ERR_DATA,
@@ -23,7 +23,7 @@ static void other_folders_are_refused(void **state)
     assert_refused(ctx, kn_report_input_open(ctx, other, "out", &m), KN_ERR_DATA,
                    "); give that model, or run the command again with this one");
     assert_sentence(ctx, kn_report_input_open(ctx, NULL, "out", &m), KN_ERR_ARGUMENT,
-                    "out was written by score; give the model that it was made with, too");
+                    "out was written by score; also name the model that it was made with");
     replace("out/abnormality.tsv", scored.id[2], "nobody");
     assert_sentence(
         ctx, kn_report_input_open(ctx, model, "out", &m), KN_ERR_DATA,
@@ -32,7 +32,7 @@ static void other_folders_are_refused(void **state)
         "command again");
     replace("out/summary.json", "\"model\": \"xxh64:", "\"once\": \"xxh64:");
     assert_sentence(ctx, kn_report_input_open(ctx, model, "out", &m), KN_ERR_DATA,
-                    "out: its summary.json does not name the model; run score again");
+                    "out: summary.json does not name the model; run score again");
     assert_null(m.files);
     folder_remove("out");
     kn_model_free(other);

@@ -85,12 +85,12 @@ static void cards_show_the_requested_participants(void **state)
     assert_int_equal(kn_participants_choose_cards(ctx, r, "sub-99", &named), KN_ERR_DATA);
     assert_string_equal(
         kn_message(ctx),
-        "{participants}: scored/scored_participants.tsv has no 'sub-99'; did you mean sub-09?");
+        "{participants}: scored/scored_participants.tsv has no ID 'sub-99'; did you mean sub-09?");
     assert_int_equal(kn_participants_choose_cards(ctx, r, "unlike any of them", &named),
                      KN_ERR_DATA);
     assert_string_equal(
         kn_message(ctx),
-        "{participants}: scored/scored_participants.tsv has no 'unlike any of them'");
+        "{participants}: scored/scored_participants.tsv has no ID 'unlike any of them'");
     free_report(r);
 }
 

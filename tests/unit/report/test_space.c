@@ -305,8 +305,8 @@ static void what_does_not_fit_is_a_sentence(void **state)
     (void)state;
     page p;
     refuse_table("lh.gii,rh.gii.gz", "lh.label.gii,rh.label.gii", NULL, KN_ERR_DATA,
-                 "lh.label.gii,rh.label.gii: none of its regions is a response; they have names "
-                 "such as 'cuneus', but responses such as 'a'");
+                 "lh.label.gii,rh.label.gii: no region is a response; regions have names such as "
+                 "'cuneus', but responses such as 'a'; use labels of the same atlas");
     refuse_table("lh.gii,rh.gii.gz", NULL, NULL, KN_ERR_SHAPE,
                  "lh.gii,rh.gii.gz has 7 vertices in all, but the responses have 2 (a table of "
                  "regions needs {labels})");
@@ -319,17 +319,17 @@ static void what_does_not_fit_is_a_sentence(void **state)
     refuse_table("lh.gii", NULL, "rh.sulc.gii", KN_ERR_SHAPE,
                  "rh.sulc.gii has 3 values, but its surface has 4 vertices");
     refuse_table(NULL, "lh.label.gii", NULL, KN_ERR_ARGUMENT,
-                 "{labels} needs {surface}, the surfaces that it belongs to");
+                 "{labels} also needs {surface}, with the surfaces that it belongs to");
     refuse_table("two.gii,one.gii", NULL, NULL, KN_ERR_DATA,
-                 "two.gii is the right hemisphere, expected the left one first in {surface}, then "
+                 "two.gii is the right hemisphere, but {surface} needs the left one first, then "
                  "the right one");
     refuse_table("lh.gii,", NULL, NULL, KN_ERR_ARGUMENT,
-                 "{surface} is 'lh.gii,', expected LEFT,RIGHT or one file");
+                 "{surface} is 'lh.gii,', but must be LEFT,RIGHT or one file");
     vertices(&p, 2, "lh");
     p.s.surface = "lh.gii,lh.gii";
     assert_sentence(p.ctx, compute(&p), KN_ERR_DATA,
-                    "lh.gii is the left hemisphere, expected the left one first in {surface}, "
-                    "then the right one");
+                    "lh.gii is the left hemisphere, but {surface} needs the left one first, then "
+                    "the right one");
     end(&p);
     vertices(&p, 2, "lh");
     p.m.space.part[1].geometry.dim[0] = 9;
@@ -339,7 +339,7 @@ static void what_does_not_fit_is_a_sentence(void **state)
     end(&p);
     vertices(&p, 2, "lh");
     p.s.surface = "lh.gii";
-    assert_refused(p.ctx, compute(&p), KN_ERR_SHAPE, "expected two surfaces");
+    assert_refused(p.ctx, compute(&p), KN_ERR_SHAPE, "needs two surfaces");
     end(&p);
     volume(&p);
     p.s.surface = "lh.gii";
@@ -350,7 +350,7 @@ static void what_does_not_fit_is_a_sentence(void **state)
     p.s.surface = NULL;
     p.s.background = "bg.nii";
     assert_sentence(p.ctx, compute(&p), KN_ERR_ARGUMENT,
-                    "{background} is for responses that are voxels of a volume; leave it out");
+                    "{background} is for responses that are voxels of a volume; omit it");
     end(&p);
 }
 

@@ -130,7 +130,7 @@ static const int8_t *map_of(const maker *m, ptrdiff_t i)
 static void make_card(maker *m, kn_report_card *c, ptrdiff_t participant)
 {
     c->participant = participant;
-    c->words = "Extreme values: higher than in 95.2% of the reference sample.";
+    c->words = "Extreme values: p = 0.048, by comparison with the reference sample.";
     c->z = map_of(m, participant);
     c->extremes = m->T < 3 ? m->T : 3;
     for (ptrdiff_t k = 0; k < c->extremes; k++)

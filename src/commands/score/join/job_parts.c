@@ -256,8 +256,10 @@ static kn_status check_identity(kn_ctx *ctx, const kn_st_file *f, kn_job_part pa
         return kn_fail(ctx, KN_ERR_DATA, "%s was made by kronorm %s, but this is %s", kn_st_name(f),
                        version, kn_version());
     if (!is_number(i, part.i) || !is_number(n, part.n))
-        return kn_fail(ctx, KN_ERR_DATA, "%s contains part %s of %s, unlike its name",
-                       kn_st_name(f), i, n);
+        return kn_fail(
+            ctx, KN_ERR_DATA,
+            "%s contains part %s of %s, but its name says otherwise; make the part again",
+            kn_st_name(f), i, n);
 out:
     return status;
 }
@@ -285,8 +287,8 @@ static kn_status check_stamp(kn_ctx *ctx, const kn_st_file *f, kn_job_part part,
         KN_TRY(get_hash(ctx, f, same[k].key, &h));
         if (h != same[k].expected || (k == 2 && !is_number(participants, stamp->participants)))
             return kn_fail(ctx, KN_ERR_DATA,
-                           "%s was made %s; make it again with {part=%td/%td} and {force}, or join "
-                           "as it was made",
+                           "%s was made %s; make it again with {part=%td/%td} and {force}, or give "
+                           "the join the options of this part",
                            kn_st_name(f), same[k].what, part.i, part.n);
     }
     for (int k = 0; k < KN_N_MAPS; k++) {
@@ -395,9 +397,10 @@ kn_status kn_job_parts_parse(kn_ctx *ctx, const kn_settings *s, kn_job_part *par
 {
     kn_status status = kn_job_part_parse(ctx, s->part, part);
     if (status == KN_OK && s->part && s->join > 0)
-        return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{part=%s} and {join=%d} are two steps; run each part first, then the join",
-                       s->part, s->join);
+        return kn_fail(
+            ctx, KN_ERR_ARGUMENT,
+            "{part=%s} and {join=%d} cannot be combined; run each part first, then the join",
+            s->part, s->join);
     if (status == KN_OK && s->join > 0 && !s->folder)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{join=%d} needs {output}, the folder of the parts",
                        s->join);
@@ -465,10 +468,12 @@ kn_status kn_job_parts_find(kn_ctx *ctx, const char *dir, ptrdiff_t n, kn_job_pa
     }
     if (count == n)
         return kn_fail(ctx, KN_ERR_DATA,
-                       "%s contains none of %td parts to join; run {part=1/%td} first", dir, n, n);
+                       "%s contains none of the %td parts to join; run {part=1/%td} first", dir, n,
+                       n);
     if (count > 0)
-        return kn_fail(ctx, KN_ERR_DATA, "%s: parts missing of %td: %s; run {part=%td/%td} next",
-                       dir, n, missing.text, first, n);
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "%s: these of the %td parts are missing: %s; run {part=%td/%td} next", dir,
+                       n, missing.text, first, n);
     KN_TRY(kn_alloc(ctx, n, sizeof *out->map, &memory));
     out->map = memory;
 out:
@@ -537,9 +542,10 @@ static kn_status open_job_part(kn_ctx *ctx, const char *path, source *f)
     const kn_npy_header *h = &f->file.header;
     if (status == KN_OK && (h->rows != f->rows || h->cols != f->T || f->file.type != KN_F32 ||
                             (h->fortran && f->rows > 1 && f->T > 1)))
-        status = kn_fail(ctx, KN_ERR_FORMAT,
-                         "%s is not a map of this part, expected %td x %td numbers of float32",
-                         path, f->rows, f->T);
+        status = kn_fail(
+            ctx, KN_ERR_FORMAT,
+            "%s is not a map of this part, because it is not an array of %td x %td float32 numbers",
+            path, f->rows, f->T);
     return status;
 }
 

@@ -33,13 +33,13 @@ static kn_status check_inducing(kn_ctx *ctx, const kn_conv_plan *plan, ptrdiff_t
     ptrdiff_t m = plan->Q * plan->M;
     if (plan->how != KN_INDUCING_NONE && m > MAX_M)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "convolved: {latent} times {inducing_points} is %td (%td times %td), "
-                       "expected at most %d",
+                       "{method=convolved}: {latent} times {inducing_points} is %td (%td times "
+                       "%td), but at most %d is allowed",
                        m, plan->Q, plan->M, MAX_M);
     if (plan->how == KN_INDUCING_PITC && N > MAX_PITC)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "convolved: {inducing=pitc} takes about %.0f s per evaluation of each task "
-                       "with %td participants; at most %d are allowed",
+                       "{method=convolved}: {inducing=pitc} takes about %.0f s per evaluation of "
+                       "each task with %td participants; at most %d are allowed",
                        PITC * (double)N * (double)N * (double)N / FLOPS, N, MAX_PITC);
     return KN_OK;
 }
@@ -55,14 +55,14 @@ static kn_status check_tasks(kn_ctx *ctx, const kn_conv_plan *plan, ptrdiff_t N,
         seconds = PITC * n * n * n * (double)P / FLOPS;
     if (plan->how == KN_INDUCING_NONE && all > MAX_DENSE)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "convolved: {inducing=none} is one Gaussian distribution of %td "
-                       "participants times %td tasks, which takes %.1f GB and about %.0f s per "
-                       "evaluation; at most %d values are allowed",
+                       "{method=convolved}: {inducing=none} uses one Gaussian distribution of %td "
+                       "participants times %td tasks (%.1f GB and about %.0f s per evaluation), "
+                       "but at most %d values are allowed",
                        N, P, 16e-9 * all * all, seconds, MAX_DENSE);
     if (seconds > 0.1)
         kn_log(ctx, KN_LOG_INFO,
-               "convolved: about %.1f s per evaluation, with some hundred evaluations in the fit "
-               "and in each fold",
+               "{method=convolved}: about %.1f s per evaluation, with some hundred evaluations in "
+               "the fit and in each fold",
                seconds);
     return KN_OK;
 }
@@ -104,8 +104,8 @@ static kn_status make_tasks(kn_ctx *ctx, kn_fit_problem *p, kn_gp *gp, kn_basis 
     if (o->tasks.on == KN_ON_RESPONSES) {
         if (p->Y.T > MAX_RESPONSES)
             return kn_fail(ctx, KN_ERR_ARGUMENT,
-                           "convolved: {on=responses} allows at most %d responses, but there are "
-                           "%td; use {on=components}",
+                           "{method=convolved}: {on=responses} allows at most %d responses, but "
+                           "there are %td; use {on=components}",
                            MAX_RESPONSES, p->Y.T);
         kn_log(ctx, KN_LOG_WARNING,
                "without structured noise, noise shared between responses counts as signal; "

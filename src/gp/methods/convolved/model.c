@@ -73,8 +73,8 @@ kn_status kn_conv_model_new(kn_ctx *ctx, const kn_conv_spec *spec, kn_mat X, kn_
     ptrdiff_t freedom = Z.rows - out->fixed.rank - 1;
     if (freedom < 1) {
         status = kn_fail(ctx, KN_ERR_DATA,
-                         "convolved: %td fixed effects of %td participants leave nothing to "
-                         "smooth; omit covariates from {use}",
+                         "{method=convolved}: %td fixed effects of %td participants leave nothing "
+                         "to smooth; omit covariates from {use}",
                          out->fixed.rank + 1, Z.rows);
         goto out;
     }

@@ -27,23 +27,25 @@ static kn_status find_smooth(kn_ctx *ctx, const kn_gp_options *o, kn_conv_spec *
         const kn_design_column *k = &x->column[c];
         numbers += k->levels == 0 && !k->constant;
         if (t->smooth && t->smooth[c] && k->levels > 0)
-            return kn_fail(
-                ctx, KN_ERR_ARGUMENT,
-                "convolved: {smooth=%s} is a category, expected a continuous covariate such as age",
-                t->smooth_text);
+            return kn_fail(ctx, KN_ERR_ARGUMENT,
+                           "{method=convolved} smooths over continuous covariates such as age, but "
+                           "{smooth=%s} is a category",
+                           t->smooth_text);
         if (k->levels == 0 && !k->constant && (!t->smooth || t->smooth[c]))
             s->smooth[s->n_smooth++] = k->x;
     }
     if (numbers == 0)
-        return kn_fail(ctx, KN_ERR_DATA,
-                       "convolved: no numeric covariate varies, but one is needed to smooth over");
+        return kn_fail(
+            ctx, KN_ERR_DATA,
+            "{method=convolved} smooths over a numeric covariate, but none of them varies");
     if (s->n_smooth == 0)
-        return kn_fail(ctx, KN_ERR_DATA, "convolved: the covariate in {smooth=%s} does not vary",
+        return kn_fail(ctx, KN_ERR_DATA,
+                       "{method=convolved}: the covariate in {smooth=%s} does not vary",
                        t->smooth_text);
     if (s->n_smooth > KN_CONV_SMOOTH)
         return kn_fail(ctx, KN_ERR_DATA,
-                       "convolved: there are %td continuous covariates, but at most %d can be "
-                       "used; name those to smooth over in {smooth}",
+                       "{method=convolved}: there are %td continuous covariates, but at most %d "
+                       "can be smoothed over; name them in {smooth}",
                        s->n_smooth, KN_CONV_SMOOTH);
 out:
     return status;

@@ -44,9 +44,9 @@ static kn_status check_admissible(kn_ctx *ctx, ptrdiff_t N, ptrdiff_t T)
 {
     if (T >= N || T > MAX_COUNT)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "kronsum fits two full %td x %td covariances, and %td responses of %td "
-                       "participants are too many; use fewer responses than participants (at most "
-                       "%d), the default method or {basis}",
+                       "{method=kronsum} fits two full %td x %td covariances, and %td responses of "
+                       "%td participants are too many; use fewer responses than participants (at "
+                       "most %d), the default method or {basis}",
                        T, T, T, N, MAX_COUNT);
     return KN_OK;
 }

@@ -30,17 +30,17 @@ static kn_status check_columns(kn_ctx *ctx, const kn_fit_problem *p, ptrdiff_t P
     ptrdiff_t T = p->Y.T, Q = p->options->noise_rank, limit = P > Q ? P : Q;
     if (limit > KN_MTGPR_MAX)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "mtgpr estimates every loading separately, and %td components or noise "
-                       "factors are too many (at most %d); use the default method",
+                       "{method=mtgpr} estimates every loading separately, and %td components or "
+                       "noise factors are too many (at most %d); use the default method",
                        limit, KN_MTGPR_MAX);
     if (limit >= T)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "mtgpr with %td components or noise factors needs more than %td responses, "
-                       "but there are %td",
+                       "{method=mtgpr} with %td components or noise factors needs more than %td "
+                       "responses, but there are %td",
                        limit, limit, T);
     if (limit >= p->Y.N)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "mtgpr with %td components or noise factors needs more than %td "
+                       "{method=mtgpr} with %td components or noise factors needs more than %td "
                        "participants, but there are %td",
                        limit, limit, p->Y.N);
     return KN_OK;
@@ -79,10 +79,10 @@ static kn_status find_R0(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_s
     kn_range_options ro = {.passes = KN_RANGE_PASSES, .seed = p->options->search.seed};
     bool many = p->Y.N > KN_MANY;
     if (many && *P == 0)
-        return kn_fail(
-            ctx, KN_ERR_ARGUMENT,
-            "mtgpr with more than %d participants needs a number of {components}, not auto",
-            (int)KN_MANY);
+        return kn_fail(ctx, KN_ERR_ARGUMENT,
+                       "{method=mtgpr} with more than %d participants needs a number of "
+                       "{components}, not auto",
+                       (int)KN_MANY);
     if (!many && (*P == 0 || !p->completion))
         KN_TRY(kn_gram_new(ctx, &p->Y, &p->gram));
     if (p->completion) {

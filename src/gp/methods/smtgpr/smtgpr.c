@@ -396,7 +396,7 @@ static kn_status deidentify_smtgpr(kn_ctx *ctx, const kn_gp *from, kn_deidentifi
 {
     if (from->spec.noise == KN_NOISE_ISO)
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "a model with iso noise cannot be exported, expected structured noise");
+                       "a model with iso noise cannot be exported; fit it with {noise=structured}");
     return kn_components_deidentify(ctx, from, how, to);
 }
 

@@ -250,8 +250,9 @@ static kn_status refuse_deidentification(kn_ctx *ctx, const kn_gp *from, kn_deid
                                          kn_gp *to)
 {
     (void)from, (void)how, (void)to;
-    return kn_fail(ctx, KN_ERR_ARGUMENT,
-                   "a model with whitened noise cannot be exported, expected structured noise");
+    return kn_fail(
+        ctx, KN_ERR_ARGUMENT,
+        "a model with whitened noise cannot be exported; fit it with {noise=structured}");
 }
 
 /* Implements kn_method.need.settle, which sets the sizes that the options leave open to a memory

@@ -105,7 +105,7 @@ static void plugins_are_found_by_whole_paths_and_in_two_folders(void **state)
                    "p.so was found neither beside this program nor in its ../lib/kronorm");
     for (size_t i = 0; i < sizeof ELSEWHERE / sizeof *ELSEWHERE; i++)
         assert_refused(ctx, kn_comm_find(ctx, ELSEWHERE[i], path, sizeof path), KN_ERR_ARGUMENT,
-                       "expected none, the name of a plugin or an absolute path");
+                       "but must be none, the name of a plugin or an absolute path");
     assert_int_equal(chdir(here), 0);
     kn_comm c;
     assert_refused(ctx, kn_comm_load(ctx, file, &c), KN_ERR_IO, "the plugin cannot be loaded: ");

@@ -327,7 +327,7 @@ static void what_leaves_nothing_is_refused(void **state)
     kn_mat X = ref_normal(&rng, 5, 4), Y = ref_normal(&rng, 5, 3);
     kn_model *m;
     assert_refused(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m), KN_ERR_DATA,
-                   "convolved: 5 fixed effects of 5 participants leave nothing to smooth");
+                   "{method=convolved}: 5 fixed effects of 5 participants leave nothing to smooth");
     free(X.data), free(Y.data);
 }
 

@@ -44,7 +44,7 @@ static void what_cannot_be_is_refused(void **state)
                    "allow at most 6, because some variance must remain for the noise");
     o.noise = KN_NOISE_AUTO;
     assert_refused(ctx, kn_fit_arrays(ctx, view(X), view(Y), &o, &m), KN_ERR_ARGUMENT,
-                   "{noise=auto} needs held-out participants, but {folds=0} has none");
+                   "{noise=auto} needs held-out participants, but {folds=0} holds none out");
     o.folds = 2;
     o.basis_view = view(Y);
     assert_refused(
