@@ -102,7 +102,7 @@ static kn_status check_kind(kn_ctx *ctx, const kn_settings *s, const kn_data *d)
                        kn_data_responses_name(d));
     if (!s->suffix && (s->space || s->desc || s->entities))
         return kn_fail(ctx, KN_ERR_ARGUMENT,
-                       "{%s} is for images of a BIDS derivatives folder, which {suffix} names",
+                       "{%s} is for images of a BIDS derivatives folder (named in {suffix})",
                        s->space  ? "space"
                        : s->desc ? "desc"
                                  : "entities");

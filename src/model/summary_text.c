@@ -300,9 +300,7 @@ static void append_gain(text *t, const kn_calibration_component *c)
 {
     static const double ROUNDED = 5e-5;
     const bool small = c->gain != 0 && fabs(c->gain) < ROUNDED;
-    append_text(t,
-                small ? " (held-out gain %.1e, standard error %.1e)"
-                      : " (held-out gain %.4f, standard error %.4f)",
+    append_text(t, small ? " (held-out gain %.1e +- %.1e)" : " (held-out gain %.4f +- %.4f)",
                 c->gain, c->se);
 }
 

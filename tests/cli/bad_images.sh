@@ -123,7 +123,7 @@ works "the images themselves are fine" fit -c study/train_participants.tsv -y li
 sed 's,images/,study/images/,' study/test_images.txt >new.txt
 sed '2s,	.*,	moved.nii,' new.txt >odd.txt
 refused "a new image of another affine" \
-    "odd.txt line 2: moved.nii: row 1, column 4 of the affine is 8, but 76 in $(head; resample the images to one space -n 1 new.txt | cut -f 2)" \
+    "odd.txt line 2: moved.nii: row 1, column 4 of the affine is 8, but 76 in $(head -n 1 new.txt | cut -f 2); resample the images to one space" \
     score model.safetensors -c study/test_participants.tsv -y odd.txt -o scored
 head -n 2 study/test_participants.tsv >one.tsv
 printf '%s\tmoved.nii\n' "$(tail -n 1 one.tsv | cut -f 1)" >one.txt

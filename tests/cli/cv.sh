@@ -227,7 +227,7 @@ misused "a share that is none" ": --split test=2 is invalid; give test=PROPORTIO
     cv -c people.csv --split test=2 -o no
 refused "too many levels to stratify by" "people.csv: age has 48 levels in 48 participants, too many to stratify by; at most one per 5 participants is allowed" \
     cv -c people.csv --split test=.2,stratify=age -o no
-refused "a list of nobody" "--split test=.001 leaves none of the the 48 participants to test; choose another proportion; choose another proportion" cv -c people.csv --split test=.001 -o no
+refused "a list of nobody" "--split test=.001 leaves none of the 48 participants to test; choose another proportion" cv -c people.csv --split test=.001 -o no
 misused "one fold" " cv: --folds is 1; it must be 2 or more (see 'kronorm cv --help')" cv -c people.csv -y brains.csv $model --folds 1 -o no
 awk -F , 'BEGIN { OFS = "," } NR > 1 { $4 = $1 == "s10" ? "B" : "A" } { print }' people.csv >lonely.csv
 refused "a second site of one person" "lonely.csv: fold $(awk -F '\t' '$1 == "s10" { print $2 }' cv/folds.tsv) of 4 contains 1 participant from a site that occurs in no other fold (s10), and all others are from A, so between-site variance cannot be estimated; exclude them with --where, omit the site from --use, or try another --seed" \

@@ -56,7 +56,7 @@ refused "... that differ in another entity" "bids/derivatives/pipeline: 2 files 
 refused "a suffix that no image has" "bids/derivatives/pipeline: none of 100 images has the entities asked for; the suffixes are " --bids $deriv --suffix curv
 refused "a folder without --suffix" "--responses: bids/derivatives/pipeline is a folder; say which images to read by --suffix (" --bids $deriv
 refused "entities that are no list" "--entities is 'GM', but must be KEY=VALUE,KEY=VALUE, such as den=32k,label=GM" --bids $deriv --suffix probseg --entities GM
-refused "--space without --suffix" "--space is for images of a BIDS derivatives folder, which --suffix names" $data study/images.txt --space MNI
+refused "--space without --suffix" "--space is for images of a BIDS derivatives folder (named in --suffix)" $data study/images.txt --space MNI
 refused "--suffix for a list" "--suffix is for a BIDS derivatives folder, but study/images.txt is no folder" $data study/images.txt --suffix probseg
 mkdir nothing
 refused "a folder without images" "--responses: nothing is a folder without images named as in BIDS; name the images by a quoted pattern such as 'nothing/*.nii.gz', or a table" $data nothing

@@ -178,7 +178,7 @@ awk -v OFS='\t' 'FNR == 1 && NR > 1 { next } { id = FILENAME; sub(/.*\//, "", id
     long/*.tsv >all_surfacestats.tsv
 same_z "one long table" regions -c people.tsv -y all_surfacestats.tsv --measure thickness
 refused "a long table without --measure" "--responses: all_surfacestats.tsv is a long table of regions; say what to read, such as --measure thickness --atlas aparc" $data all_surfacestats.tsv
-refused "an atlas that it does not have" "all_surfacestats.tsv: no row has the hemisphere lh and the atlas none, which --atlas names" $data all_surfacestats.tsv --measure thickness --atlas none
+refused "an atlas that it does not have" "all_surfacestats.tsv: no row has the hemisphere lh and the atlas none (named in --atlas)" $data all_surfacestats.tsv --measure thickness --atlas none
 { cat all_surfacestats.tsv && tail -n 2 all_surfacestats.tsv; } >twice_surfacestats.tsv
 refused "a region twice" "twice_surfacestats.tsv line 322: cuneus of sub-40 occurs a second time; it must have one row per atlas" $data twice_surfacestats.tsv --measure thickness
 
@@ -189,7 +189,7 @@ refused "a folder without one hemisphere" "apart/a/beside/fs/stats/rh.aparc.stat
 same_z "... is left out with --match common" without -y apart/a/beside/fs --measure thickness --match common
 refused "a folder without --measure" "--responses: study/derivatives/fs is a folder of FreeSurfer's recon-all; say what to read, such as --measure thickness --atlas aparc" -y $fs
 refused "an unknown measure" "'width' is no measure of aparc; expected area, volume, thickness," -y $fs --measure thickness,width
-refused "an unknown atlas" "apart/a/beside/fs: no folder has stats/lh.aparc.DKT.stats or stats/aparc.DKT.stats, which --atlas names; sub-01 has aseg, aparc" -c people.tsv -y apart/a/beside/fs --measure thickness --atlas aparc.DKT
+refused "an unknown atlas" "apart/a/beside/fs: no folder has stats/lh.aparc.DKT.stats or stats/aparc.DKT.stats (named in --atlas); sub-01 has aseg, aparc" -c people.tsv -y apart/a/beside/fs --measure thickness --atlas aparc.DKT
 refused "--measure for a table" "--measure is for a SUBJECTS_DIR of FreeSurfer, but cortex.csv is none" $data cortex.csv --measure thickness
 mkdir apart/a/beside/other && cp people.tsv apart/a/beside/other/participants.tsv
 refused "several participants.tsv beside" "is needed, because several folders have participants.tsv: " -y apart/a/beside/fs --measure thickness

@@ -35,10 +35,10 @@ works "predicts" predict a.safetensors -c study/test_participants.tsv -o predict
 head -9 study/train_participants.tsv >few_x.tsv
 head -9 study/train_regions.csv >few_y.csv
 misused "as many responses as samples" \
-    ": --method --method kronsum fits two full 8 x 8 covariances, and 8 responses of 8 participants are too many; use fewer responses than participants (at most 1500), the default method or --basis" \
+    ": --method kronsum fits two full 8 x 8 covariances, and 8 responses of 8 participants are too many; use fewer responses than participants (at most 1500), the default method or --basis" \
     fit -c few_x.tsv -y few_y.csv --use age --method kronsum -o few.safetensors
 misused "and that before it speaks of memory" \
-    ": --method --method kronsum fits two full 8 x 8 covariances, and 8 responses of 8 participants are too many; use fewer responses than participants (at most 1500), the default method or --basis" \
+    ": --method kronsum fits two full 8 x 8 covariances, and 8 responses of 8 participants are too many; use fewer responses than participants (at most 1500), the default method or --basis" \
     fit -c few_x.tsv -y few_y.csv --use age --method kronsum --memory 1M -o few.safetensors
 misused "components with kronsum" \
     " fit: --method kronsum has full covariances of signal and noise and no basis, so --components does not apply (see 'kronorm fit --help')" \

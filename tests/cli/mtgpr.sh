@@ -46,18 +46,18 @@ works "without folds" $F -P 2 --folds 0 -o none.safetensors
 works "curves" centiles m.safetensors --over age -o curves
 
 misused "a rank of as many as there are responses" \
-    ": --method --method mtgpr with 12 components or noise factors needs more than 12 responses, but there are 12" \
+    ": --method mtgpr with 12 components or noise factors needs more than 12 responses, but there are 12" \
     $F -P 12 -o bad.safetensors
 misused "more factors of the noise than responses" \
-    ": --method --method mtgpr with 13 components or noise factors needs more than 13 responses, but there are 12" \
+    ": --method mtgpr with 13 components or noise factors needs more than 13 responses, but there are 12" \
     $F -P 2 --noise-rank 13 -o bad.safetensors
 misused "as many as samples" \
-    ": --method --method mtgpr with 9 components or noise factors needs more than 9 participants, but there are 8" \
+    ": --method mtgpr with 9 components or noise factors needs more than 9 participants, but there are 8" \
     $F -P 2 --noise-rank 9 --use age --match common --where 'participant_id in s1|s2|s3|s4|s5|s6|s7|s8' -o bad.safetensors
 misused "factors of the noise of another method" ": smtgpr does not use --noise-rank: only mtgpr has it" \
     fit -c people.csv -y y.csv --noise-rank 2 -o bad.safetensors
 misused "more than 200" \
-    ": --method --method mtgpr estimates every loading separately, and 201 components or noise factors are too many (at most 200); use the default method" \
+    ": --method mtgpr estimates every loading separately, and 201 components or noise factors are too many (at most 200); use the default method" \
     $F -P 201 -o bad.safetensors
 
 done_testing

@@ -115,7 +115,7 @@ rm out/scores.part-20-of-20.safetensors
 
 # ---- what is refused
 refused "parts that are missing" "out: these of the 3 parts are missing: 1, 3; run --part 1/3 next" "$@" --join 3
-refused "no part at all" "out contains none of the the 4 parts to join; run --part 1/4 first" "$@" --join 4
+refused "no part at all" "out contains none of the 4 parts to join; run --part 1/4 first" "$@" --join 4
 refused "a part that is there" "out/z.part-2-of-3.npy already exists; use --force to replace it" "$@" --part 2/3
 misused "part 4 of 3" ": --part is '4/3', but must be I/N with I from 1 to N and N up to 100000, such as 3/10" "$@" --part 4/3
 for wrong in 0/3 3 3/ /3 -1/3 1/3/5 1.5/3 1/100001 a/b 99999999999999999999/3; do

@@ -178,8 +178,8 @@ check "... are told of by name" grep -qxF \
     "kronorm score: warning: zeros.csv: 2 responses are 0 for every participant, but they were not in the training sample; check the processing: r02, r07" "$logs/err"
 awk -F, -v OFS=, 'NR > 1 { for (j = 3; j <= NF; j++) $j *= 10 } 1' wide_new.csv >units.csv
 works "a file in other units" score wide.safetensors -c units.csv -y units.csv -o units
-check "... is told of, with the first five" grep -qF "implausible maps (column implausible) in 10 of 10 participants: \
-p31, p32, p33, p34, p35, ...; far larger than in the training sample: other units? (10)" "$logs/err"
+check "... is told of, with the first five" grep -qF "the maps of 10 of 10 participants are implausible (see column implausible): \
+p31, p32, p33, p34, p35, ...; reasons: far larger than in the training sample: other units? (10)" "$logs/err"
 
 # ---- summary.json: of what it is the summary
 cp gaps.csv "gaps, it's.csv"

@@ -325,7 +325,7 @@ kn_status kn_bids_find(kn_ctx *ctx, const char *folder, const kn_bids_query *que
     if (!valid) {
         status =
             kn_fail(ctx, KN_ERR_ARGUMENT,
-                    "{entities} is '%s', expected KEY=VALUE,KEY=VALUE, such as den=32k,label=GM",
+                    "{entities} is '%s', but must be KEY=VALUE,KEY=VALUE, such as den=32k,label=GM",
                     query->entities);
         goto out;
     }

@@ -129,8 +129,8 @@ static kn_status add_table(kn_ctx *ctx, const char *path, const glob_t *found, w
     }
     if (!what->atlas_found || w.rows == 0) {
         status = kn_fail(ctx, KN_ERR_ARGUMENT,
-                         "%s: no row has the hemisphere %s and the atlas %.60s, "
-                         "which {atlas} names",
+                         "%s: no row has the hemisphere %s and the atlas %.60s "
+                         "(named in {atlas})",
                          path, what->hemi, what->atlas);
         goto out;
     }

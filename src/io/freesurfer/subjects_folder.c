@@ -318,8 +318,8 @@ static kn_status refuse_atlas(kn_ctx *ctx, const char *path, const folders *f, c
     }
     free(entry);
     return kn_fail(ctx, KN_ERR_ARGUMENT,
-                   "%s: no folder has stats/lh.%.60s.stats or stats/%.60s.stats, which {atlas} "
-                   "names; %s has %s",
+                   "%s: no folder has stats/lh.%.60s.stats or stats/%.60s.stats (named in "
+                   "{atlas}); %s has %s",
                    path, atlas, atlas, base_of(f->path[0]), list.n > 0 ? list.text : "no .stats");
 }
 
