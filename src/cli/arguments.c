@@ -282,6 +282,7 @@ static bool is_from_folder(const line *l)
     struct stat info;
     const char *path = kn_options_get(l->run->options, "responses");
     return kn_options_get(l->run->options, "measure") ||
+           kn_options_get(l->run->options, "suffix") ||
            (path && stat(path, &info) == 0 && S_ISDIR(info.st_mode));
 }
 

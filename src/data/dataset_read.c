@@ -181,14 +181,16 @@ out:
     return status;
 }
 
-/* *path = participants.tsv that belongs to responses in a folder; NULL: they are in none.
+/* *path = participants.tsv that belongs to responses in a folder; NULL: they are in none. With
+ * {measure} or {suffix} the responses must be one folder: KN_ERR_IO if it does not exist.
  * Collective. */
 static kn_status find_covariates(kn_ctx *ctx, const kn_settings *s, char **path)
 {
     kn_status status = KN_OK;
+    bool named = (s->measure || s->suffix) && s->responses && !strchr(s->responses, ',');
     *path = NULL;
     if (kn_ctx_comm(ctx)->rank == 0 && s->responses &&
-        (is_folder(s->responses) || kn_subjects_is_folder(s->responses)))
+        (named || is_folder(s->responses) || kn_subjects_is_folder(s->responses)))
         KN_TRY(kn_participants_find(ctx, s->responses, path));
     KN_TRY(kn_text_send(ctx, path));
     if (*path)

@@ -8,14 +8,15 @@ list=study/train_images.txt people=study/train_participants.tsv
 "$KRONORM" fit -c people.csv -y thickness.csv -o model.safetensors -q
 
 # ---- a command whose reads take a tenth of a second each, while a file is changed
-slowed() { # sentence, promise, the file whose opening is waited for, the command that changes one, arguments ...
-    sentence=$1 promise=$2 opened=$3 change=$4
+slowed() { # sentence, promise, pattern of the system call that is waited for, the command that changes one, arguments ...
+    sentence=$1 promise=$2 call=$3 change=$4
     shift 4
+    rm -rf out
     : >"$logs/calls"
     strace -f -qq -o "$logs/calls" -e trace=pread64,openat -e inject=pread64:delay_enter=100000 \
         "$KRONORM" "$@" >"$logs/out" 2>"$logs/err" </dev/null &
     run=$!
-    while kill -0 $run 2>/dev/null && ! grep -q "openat.*\"[^\"]*$opened\"" "$logs/calls"; do sleep 0.05; done
+    while kill -0 $run 2>/dev/null && ! grep -q "$call" "$logs/calls"; do sleep 0.05; done
     sh -c "$change"
     code=0
     wait $run || code=$?
@@ -39,16 +40,16 @@ with open("big.npy", "wb") as f:
 PYTHON
 if strace -f -qq -o /dev/null -e trace=pread64 -e inject=pread64:delay_enter=1000 "$KRONORM" --version >"$logs/out" 2>&1; then
     slowed "short.safetensors became shorter while it was read; run again when it is complete" "a model that is cut while it is read" \
-        short.safetensors "truncate -s 5000 short.safetensors" \
+        "openat.*\"short.safetensors\"" "truncate -s 5000 short.safetensors" \
         score short.safetensors -c people.csv -y thickness.csv -o out -q
     slowed "big.npy changed while it was read; run again when it is complete" \
         "an array that is overwritten in place while it is read" \
-        big.npy "printf xxxx | dd of=big.npy bs=1 seek=3000000 conv=notrunc 2>/dev/null" \
+        "pread64.* 1048576, 128)" "printf xxxx | dd of=big.npy bs=1 seek=3000000 conv=notrunc 2>/dev/null" \
         fit -c people.csv -y big.npy --match common -o out -q --threads 1
     image=study/$(head -n 1 $list | cut -f 2) second=$(sed -n 2p $list | cut -f 2)
     slowed "$image changed while it was read; run again when it is complete" \
         "an image that is replaced while others are read" \
-        "$second" "cp $image copy && mv copy $image" \
+        "openat.*\"[^\"]*$second\"" "cp $image copy && mv copy $image" \
         fit -c $people -y $list -m study/mask.nii.gz -o out -q --threads 1
 else
     for promise in "a model that is cut" "an array that is overwritten" "an image that is replaced"; do

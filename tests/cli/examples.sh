@@ -76,6 +76,16 @@ cp -r scored folder/scored
 cat study/train_images.txt study/test_images.txt | while IFS="$(printf '\t')" read -r id path; do
     mkdir -p "folder/derivatives/$id/anat"
     cp "study/$path" "folder/derivatives/$id/anat/${id}_GM_probseg.nii.gz"
+    mkdir -p "folder/DERIVATIVES/$id/anat"
+    cp "study/$path" "folder/DERIVATIVES/$id/anat/${id}_thickness.nii.gz"
+done
+cut -f 1,2 folder/participants.tsv | sed 1d | while read -r id age; do
+    mkdir -p "folder/SUBJECTS_DIR/$id/stats"
+    for hemisphere in lh rh; do
+        { echo "# ColHeaders StructName NumVert SurfArea GrayVol ThickAvg ThickStd"
+            echo "$id $age" | awk '{ split($1, i, "-"); print "bankssts 1000 700 1800", 3 - 0.006 * $2 + 0.01 * (i[2] % 7), "0.5" }'
+        } >"folder/SUBJECTS_DIR/$id/stats/$hemisphere.aparc.stats"
+    done
 done
 while IFS= read -r line <&3; do
     run "README" folder "$line"

@@ -194,6 +194,7 @@ refused "--measure for a table" "--measure is for a SUBJECTS_DIR of FreeSurfer, 
 mkdir apart/a/beside/other && cp people.tsv apart/a/beside/other/participants.tsv
 refused "several participants.tsv beside" "is needed, because several folders have participants.tsv: " -y apart/a/beside/fs --measure thickness
 rm apart/a/beside/*/participants.tsv
+refused "a folder that does not exist" "nowhere cannot be opened: no such folder" -y nowhere --measure thickness
 refused "no participants.tsv" "--covariates is needed: there is no participants.tsv in apart/a/beside/fs, in the folders above it or beside it" -y apart/a/beside/fs --measure thickness
 sed 's/^cuneus .*/cuneus 2000 1400 2900 x 0.6 0.1 0.1 22 1/' $fs/sub-05/stats/lh.aparc.stats >apart/a/beside/fs/sub-05/stats/lh.aparc.stats
 refused "text in a .stats file" "apart/a/beside/fs/sub-05/stats/lh.aparc.stats line 8: ThickAvg of cuneus is 'x', but must be a number" $data apart/a/beside/fs --measure thickness
