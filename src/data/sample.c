@@ -330,6 +330,7 @@ static kn_status learn_encoding(kn_ctx *ctx, job *j, kn_sample *p)
                               .codes = additive,
                               .missing = (kn_missing)j->s->missing,
                               .one_file = d->responses == d->covariates,
+                              .beside = d->responses == d->covariates ? NULL : d->responses,
                               .id_col = d->id_col,
                               .rows = d->match.covariate_row,
                               .n_rows = d->match.n,

@@ -250,12 +250,16 @@ void kn_mapfile_tail(const kn_maplayout *l, const char *name, int k, char *tail,
              format->extension ? format->extension : l->space->part[k].ending);
 }
 
-/* path = DIR/ID_NAME_SIDE.EXT of hemisphere k; without ID_ if id is NULL, without _SIDE if there is
- * one image. KN_ERR_DATA for an id with a slash, KN_ERR_IO for a path that is too long. */
-static kn_status map_path(kn_ctx *ctx, const kn_maplayout *l, const char *name, const char *id,
-                          int k, char path[PATH])
+/* path = DIR/ID_NAME_SIDE.EXT of row i and hemisphere k, or as the layout places it; without ID_ if
+ * i is -1, without _SIDE if there is one image. KN_ERR_DATA for an id with a slash, KN_ERR_IO for a
+ * path that is too long. */
+static kn_status map_path(kn_ctx *ctx, const kn_maplayout *l, const char *name, ptrdiff_t i, int k,
+                          char path[PATH])
 {
     char tail[PATH];
+    const char *id = i < 0 ? NULL : l->id[i];
+    if (l->place)
+        return l->place(ctx, l, name, i, k, path, PATH);
     kn_mapfile_tail(l, name, k, tail, sizeof tail);
     int n = snprintf(path, PATH, "%s/%s%s%s", l->dir, id ? id : "", id ? "_" : "", tail);
     for (const char *c = id; c && *c; c++)
@@ -272,7 +276,7 @@ kn_status kn_mapfile_check(kn_ctx *ctx, const kn_maplayout *l, const char *name,
     kn_status status = KN_OK;
     for (ptrdiff_t i = 0; i < (single || !l->split ? 1 : n); i++)
         for (int k = 0; k < kn_mapfile_count(l); k++) {
-            KN_TRY(map_path(ctx, l, name, single || !l->split ? NULL : l->id[i], k, path));
+            KN_TRY(map_path(ctx, l, name, single || !l->split ? -1 : i, k, path));
             KN_TRY(kn_writer_check(ctx, path, l->options));
         }
     if (has_sidecar(l, name, single))
@@ -286,7 +290,7 @@ kn_status kn_mapfile_exists(kn_ctx *ctx, const kn_maplayout *l, const char *name
     char path[PATH];
     kn_status status = KN_OK;
     for (int k = 0; k < kn_mapfile_count(l); k++) {
-        KN_TRY(map_path(ctx, l, name, l->id[i], k, path));
+        KN_TRY(map_path(ctx, l, name, i, k, path));
         if (access(path, F_OK) != 0)
             return kn_fail(ctx, KN_ERR_DATA, "%s is missing, although its part is complete", path);
     }
@@ -304,7 +308,7 @@ static kn_status open_next(kn_ctx *ctx, kn_mapfile *f)
     bool split = l->split && !f->single;
     kn_status status = KN_OK;
     for (int k = 0; k < kn_mapfile_count(l); k++)
-        KN_TRY(map_path(ctx, l, f->name, split ? l->id[f->done] : NULL, k, path[k]));
+        KN_TRY(map_path(ctx, l, f->name, split ? f->done : -1, k, path[k]));
     KN_TRY(FORMATS[l->format].open(ctx, f, paths, split ? 1 : f->n, split || f->single));
 out:
     return status;

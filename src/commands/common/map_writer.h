@@ -16,6 +16,10 @@ typedef struct kn_maplayout {
     const char *const *id; /* one per row */
     bool split;            /* one file per row, named by its id */
     const kn_write_options *options;
+    /* Writes the path of part k of row i of a map (i is -1 unless split); NULL: DIR/ID_NAME.EXT. */
+    kn_status (*place)(kn_ctx *ctx, const struct kn_maplayout *layout, const char *name,
+                       ptrdiff_t i, int k, char *path, size_t size);
+    const void *owner; /* for `place` */
 } kn_maplayout;
 
 /* Resolves KN_FORMAT_TRAINED to the format of the training responses (array: NPY, table: CSV,

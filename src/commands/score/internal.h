@@ -4,6 +4,7 @@
 #define KN_COMMANDS_SCORE_INTERNAL_H
 
 #include "commands/common/map_writer.h"
+#include "commands/score/bids_output.h"
 #include "commands/score/join/job_parts.h"
 #include "commands/score/join/join.h"
 #include "commands/score/new_participants.h"
@@ -40,6 +41,7 @@ typedef struct kn_score_work {
     kn_stale_files stale;         /* maps of an earlier run */
     kn_mapfile *file[KN_N_MAPS];  /* NULL: not requested */
     char name[KN_N_MAPS][KN_PART_NAME]; /* file names of the maps */
+    kn_bids_output bids;                /* the dataset of {bids_output} */
     kn_hashing hash[KN_N_MAPS];         /* running hashes of the maps of a job part */
     ptrdiff_t height, batch;            /* rows of a padded minibatch; participants per minibatch */
     kn_shash *distribution;             /* distribution per response in use; NULL: no SHASH shape */

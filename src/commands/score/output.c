@@ -218,6 +218,8 @@ kn_status kn_score_prepare_outputs(kn_ctx *ctx, kn_score_work *w)
             kn_job_part_name(w->part, kn_map_name[k], w->name[k]);
     }
     KN_TRY(check_outputs(ctx, w));
+    KN_TRY(
+        kn_bids_output_new(ctx, &w->s, w->data, &w->layout, &w->participants, w->write, &w->bids));
     if (w->s.force && !kn_score_is_job_part(w)) {
         char maps[MAPS];
         KN_TRY(kn_stale_files_find(ctx, &w->layout, w->s.split ? w->participants.n : 0,
@@ -239,6 +241,7 @@ kn_status kn_score_open_maps(kn_ctx *ctx, kn_score_work *w)
                 kn_mapfile_new(ctx, &w->rows, w->name[k], w->participants.n, false, &w->file[k]));
             w->hash[k] = kn_hashing_begin(0);
         }
+    KN_TRY(kn_bids_output_open(ctx, &w->bids));
 out:
     return status;
 }
@@ -268,6 +271,8 @@ kn_status kn_score_write_rows(kn_ctx *ctx, kn_score_work *w, float *const *map, 
             continue;
         KN_TRY(check_predictions(ctx, w, k, map[k], rows));
         KN_TRY(kn_mapfile_rows(ctx, w->file[k], map[k], rows));
+        if (w->bids.file[k])
+            KN_TRY(kn_mapfile_rows(ctx, w->bids.file[k], map[k], rows));
         if (kn_score_is_job_part(w))
             kn_hashing_add(&w->hash[k], map[k], (size_t)(rows * w->layout.T) * sizeof(float));
     }
@@ -372,6 +377,7 @@ kn_status kn_score_write_all(kn_ctx *ctx, kn_score_work *w)
             KN_TRY(kn_mapfile_commit(ctx, w->file[k], &w->scores->n_files));
     if (w->s.split) /* scored_participants.tsv lists these files */
         w->options.unlisted = kn_uncommitted_files_count(&w->pending);
+    KN_TRY(kn_bids_output_write(ctx, &w->bids, &w->scores->n_files));
     KN_TRY(kn_score_is_job_part(w) ? write_part(ctx, w) : write_tables(ctx, w));
     KN_TRY(kn_score_is_job_part(w) ? kn_uncommitted_files_commit(ctx, &w->pending, &w->made)
                                    : kn_folder_commit(ctx, w->s.folder, &w->options));

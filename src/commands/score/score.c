@@ -35,6 +35,7 @@ static void work_clear(kn_score_work *w)
         kn_mapfile_free(w->file[k]);
         kn_free(w->buffer[k]);
     }
+    kn_bids_output_clear(&w->bids);
     kn_free(w->z_noise);
     kn_free(w->distribution);
     kn_free(w->null_distribution);
@@ -335,6 +336,7 @@ static void remove_output(kn_score_work *w)
         kn_mapfile_free(w->file[k]);
         w->file[k] = NULL;
     }
+    kn_bids_output_clear(&w->bids);
     kn_uncommitted_files_clear(&w->pending);
     kn_created_files_remove(&w->made);
 }
@@ -417,6 +419,7 @@ static kn_status check_call(kn_ctx *ctx, const char *command, const kn_options *
     KN_TRY(kn_settings_of(ctx, options, command, &w->s));
     KN_TRY(kn_settings_check_ranges(ctx, &w->s));
     KN_TRY(kn_job_parts_parse(ctx, &w->s, &w->part));
+    KN_TRY(kn_bids_output_check(ctx, &w->s));
     assert(kn_ctx_comm(ctx)->size == 1 ||
            w->join); /* several ranks score only within a cross-validation */
 out:

@@ -84,7 +84,8 @@ typedef struct kn_encoding_options {
     ptrdiff_t id_col;             /* -1: none */
     const char *const *responses; /* names of responses, never covariates */
     ptrdiff_t n_responses;
-    const ptrdiff_t *rows; /* rows of the training sample; NULL: all */
+    const kn_table *beside; /* table of the responses if it is another one, for messages; or NULL */
+    const ptrdiff_t *rows;  /* rows of the training sample; NULL: all */
     ptrdiff_t n_rows;
     bool checked; /* the values were checked before: a fold of a cross-validation */
 } kn_encoding_options;

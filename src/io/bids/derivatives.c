@@ -2,7 +2,9 @@
  * that fit are sorted by participant and session. */
 #include "io/bids/derivatives.h"
 
+#include <ctype.h>
 #include <dirent.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,10 +50,10 @@ static int compare(span a, span b)
     return order ? order : (a.n > b.n) - (a.n < b.n);
 }
 
-/* Splits a name into entities, suffix and extension. False: it is no name of BIDS. */
-static bool parse_name(bids_file *f)
+/* Splits the name of a file into entities, suffix and extension. False: it is no name of BIDS. */
+static bool parse_name(const char *path, bids_file *f)
 {
-    const char *slash = strrchr(f->path, '/'), *at = slash ? slash + 1 : f->path;
+    const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
     f->n = 0;
     if (strncmp(at, "sub-", 4) != 0)
         return false;
@@ -95,7 +97,7 @@ static kn_status append_file(found_files *all, const char *path)
         return status;
     bids_file *f = &all->file[all->n];
     status = kn_text_copy(all->ctx, path, strlen(path), &f->path);
-    if (status == KN_OK && parse_name(f))
+    if (status == KN_OK && parse_name(f->path, f))
         all->n++;
     else
         kn_free(f->path);
@@ -344,4 +346,56 @@ kn_status kn_bids_find(kn_ctx *ctx, const char *folder, const kn_bids_query *que
 out:
     clear_files(&all);
     return status;
+}
+
+/* ---- names of maps --------------------------------------------------------------------------- */
+
+/* Appends a formatted text at *at; text beyond `size` is cut, but counted. */
+static void append_text(char *out, size_t size, size_t *at, const char *format, ...)
+    KN_PRINTF(4, 5);
+
+static void append_text(char *out, size_t size, size_t *at, const char *format, ...)
+{
+    va_list args;
+    size_t end = *at < size ? *at : size - 1;
+    va_start(args, format);
+    *at += (size_t)vsnprintf(out + end, size - end, format, args);
+    va_end(args);
+}
+
+/* Returns the name of the folder of a path if it is a data type of BIDS, else "anat". */
+static span datatype_of(const char *path)
+{
+    static const char *const TYPES[] = {"anat", "func", "dwi", "fmap", "perf", "pet", "meg", "eeg"};
+    const char *end = strrchr(path, '/'), *start = end;
+    while (start && start > path && start[-1] != '/')
+        start--;
+    for (size_t k = 0; start && k < sizeof TYPES / sizeof *TYPES; k++)
+        if (is_text((span){start, (size_t)(end - start)}, TYPES[k]))
+            return (span){TYPES[k], strlen(TYPES[k])};
+    return (span){TYPES[0], strlen(TYPES[0])};
+}
+
+bool kn_bids_map_name(const char *image, const char *map, char *out, size_t size)
+{
+    bids_file f;
+    size_t at = 0;
+    if (!parse_name(image, &f))
+        return false;
+    span type = datatype_of(image), ses = value_of(&f, "ses"), desc = value_of(&f, "desc");
+    append_text(out, size, &at, "sub-%.*s/", (int)f.value[0].n, f.value[0].text);
+    if (ses.n > 0)
+        append_text(out, size, &at, "ses-%.*s/", (int)ses.n, ses.text);
+    append_text(out, size, &at, "%.*s/", (int)type.n, type.text);
+    for (int k = 0; k < f.n; k++)
+        if (!is_text(f.key[k], "desc"))
+            append_text(out, size, &at, "%.*s-%.*s_", (int)f.key[k].n, f.key[k].text,
+                        (int)f.value[k].n, f.value[k].text);
+    append_text(out, size, &at, "desc-%.*s", (int)desc.n, desc.text);
+    for (const char *c = map; *c; c++)
+        if (isalnum((unsigned char)*c))
+            append_text(out, size, &at, "%c",
+                        c == map && desc.n > 0 ? toupper((unsigned char)*c) : *c);
+    append_text(out, size, &at, "_%.*s", (int)f.suffix.n, f.suffix.text);
+    return at < size;
 }

@@ -23,4 +23,11 @@ kn_status kn_bids_find(kn_ctx *ctx, const char *folder, const kn_bids_query *que
 enum { KN_BIDS_SUFFIXES = 256 };
 void kn_bids_suffixes(kn_ctx *ctx, const char *folder, char out[KN_BIDS_SUFFIXES]);
 
+/* Writes the path of a map in a derivatives dataset, without extension: for map z of the image
+ * x/sub-01_ses-1_space-MNI_probseg.nii.gz it is
+ * sub-01/ses-1/anat/sub-01_ses-1_space-MNI_desc-z_probseg. An image with desc-smooth has
+ * desc-smoothZ. The data type is the folder of the image, "anat" if that is none. False if the
+ * image is not named as in BIDS or the path exceeds `size`. */
+bool kn_bids_map_name(const char *image, const char *map, char *out, size_t size);
+
 #endif
