@@ -72,7 +72,7 @@ same_z "tables of FreeSurfer 6 and 7, with another order of rows" cortex $data l
 fit $data lh.txt,rh.txt
 says "... whole-brain columns are kept once" "lh.txt,rh.txt: in several tables with the same values, kept once: BrainSegVolNotVent, eTIV"
 says "... and are no responses" "whole-brain measures beside regions, so not responses unless --targets names them: BrainSegVolNotVent, eTIV"
-refused "a covariate that only the tables of responses have" "people.tsv: no column 'eTIV', which --use names; lh.txt,rh.txt has it, so copy the column by ID to the table of the covariates" $data lh.txt,rh.txt --use age,sex,eTIV
+refused "a covariate that only the tables of responses have" "people.tsv: no column 'eTIV', named in --use; lh.txt,rh.txt has it, so copy the column by ID to the table of the covariates" $data lh.txt,rh.txt --use age,sex,eTIV
 awk -F '\t' 'NR == FNR { tiv[$1] = $6; next } { print $0 "\t" (FNR == 1 ? "eTIV" : tiv[$1]) }' lh.txt people.tsv >tiv.tsv
 works "... which the table of covariates then has" fit -c tiv.tsv -y lh.txt,rh.txt --use age,sex,eTIV --restarts 0 --folds 2 -o m.safetensors --force
 same_z "asegstats2table" aseg $data aseg.txt

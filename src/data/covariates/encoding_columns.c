@@ -144,7 +144,7 @@ static kn_status mark_columns(kn_ctx *ctx, const kn_table *table, const kn_encod
     }
     if (found == 0 && o->beside && kn_column_find(o->beside, name) >= 0)
         return kn_fail(ctx, KN_ERR_DATA,
-                       "%s: no column '%s', which {use} names; %s has it, so copy the column by ID "
+                       "%s: no column '%s', named in {use}; %s has it, so copy the column by ID "
                        "to the table of the covariates",
                        kn_table_path(table), kn_clipped(name).text, kn_table_path(o->beside));
     return found > 0 ? KN_OK : kn_column_unknown(ctx, table, name, "named in {use}");
