@@ -120,7 +120,7 @@ valid "... has BIDS names" out 40 sub-0001/ses-1/func/sub-0001_ses-1_run-2_desc-
 check "... and the values of --split" sh -c 'for id in sub-0001 sub-0020; do
     cmp split/${id}_*z.nii.gz out/$id/ses-1/func/${id}_ses-1_run-2_desc-smoothZ_alff.nii.gz || exit 1; done'
 check "... and leaves --output as it is" cmp plain/z.nii.gz list/z.nii.gz
-not_scored "--bids-output into a folder that has it" "out/dataset_description.json exists already; use --force to replace it" $smooth -o again --bids-output out
+not_scored "--bids-output into a folder that has it" "out/dataset_description.json already exists; use --force to replace it" $smooth -o again --bids-output out
 check "... leaves nothing" test ! -e again
 works "... with --force" score m.safetensors $smooth -o again --bids-output out --write z,ys2_model --force
 not_scored "--bids-output with --part" "--bids-output cannot be used with --part" $smooth -o again --bids-output new --part 1/2
