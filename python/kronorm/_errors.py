@@ -58,14 +58,16 @@ FLAGS = ("force", "strip_ids", "known_groups")  # flags, which a sentence names 
 # Phrases whose option has another form in Python.
 PHRASES = (
     ("('kronorm change' with {save})", "(it is the model of what change() returns)"),
-    ("use {match=common} to keep the IDs in both", "omit the IDs that are not in both"),
+    ("use {match=common} to use only the IDs that are in both", "omit the IDs that are not in both"),
+    ("use {match=common} to keep the IDs in all tables", "omit the IDs that are not in all tables"),
     ("exclude it with {where} or {match=common}", "exclude it"),
-    ("select rows with {where}", "select rows of X"),
-    ("exclude them with {where}, omit", "exclude them, omit"),
+    ("exclude such images with {where} or {match=common}", "exclude such images"),
+    ("select the controls with {where}", "give only the rows of the controls"),
+    ("exclude them with {where}", "exclude them"),
     ("or participants with {where}", "or fewer participants"),
     ("if these are sessions of one participant, use {session}",
      "if there are several visits, give the images in the order of X"),
-    ("needs {covariates} and {responses} of the training sample", "needs training=(X, Y), the training sample"),
+    ("needs the {covariates} and {responses} of the training sample", "needs training=(X, Y), the training sample"),
     ("{covariates} are for", "training is for"),
     ("{participants} needs {responses}", "X needs Y"),
 )

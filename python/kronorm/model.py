@@ -383,7 +383,7 @@ class NormativeModel(FolderMethods, Fitted, Tags, MultiOutputMixin, RegressorMix
         native, session = self._fitted(), self._session()
         maps = [maps] if isinstance(maps, str) or not isinstance(maps, Iterable) else list(maps)
         if not all(name in MAPS for name in maps):
-            raise ValueError(f"maps is {', '.join(map(repr, maps))}, expected some of {', '.join(MAPS)}")
+            raise ValueError(f"maps is {', '.join(map(repr, maps))}, but must be some of {', '.join(MAPS)}")
         values: dict[str, Any] = {
             "missing": self.missing, "threshold": threshold, "training_rows": training_rows, "unseen": unseen,
             "known_groups": known_groups, "write": maps or "metrics"}

@@ -90,7 +90,7 @@ class Refusals(unittest.TestCase):
             ("ragged", fit([[1, 2], [3]] * 20), V, "Expected 2D array"),
             ("lists in cells", fit(pandas.DataFrame({"a": [[1]] * 40})), T, "column a: float() argument must be"),
             ("beyond all", fit({"a": [10 ** 400, *range(39)]}), V, "column a has a value too large"),
-            ("constant", fit(np.ones((40, 2))), V, "every covariate is constant"),
+            ("constant", fit(np.ones((40, 2))), V, "every covariate has the same value in all rows"),
             ("texts, each another", fit(A.astype(str)), V, "category x0 has at least 9 levels"),
             ("columns of several lengths", fit({"a": [1, 2], "b": [1]}), V, "different lengths"),
             ("a number for a column", fit({"a": 3}), V, "column a is 3, expected one value per participant"),
@@ -101,7 +101,7 @@ class Refusals(unittest.TestCase):
             ("not UTF-8", frame("a\udc80", "b", "c"), V, "not UTF-8"), ("half a pair", frame("a\ud800", "b", "c"), V, "surrogates"),
             ("a null character in a cell", fit({"a": ["x\0", "y"] * 20}), V, "null character"),
             ("a file that is not there", fit("nowhere.csv"), OSError, "nowhere.csv: No such file"),
-            ("two people", lambda: make().fit(self.X[:2], self.Y[:2]), V, "2 participants with responses, expected at least 3"),
+            ("two people", lambda: make().fit(self.X[:2], self.Y[:2]), V, "2 participants with responses, but at least 3 are needed"),
             ("swapped", lambda: make().fit(self.Y, self.X), V, "column sex has text, expected numbers"),
         ])
         try:
@@ -139,7 +139,7 @@ class Refusals(unittest.TestCase):
             ("two of a name", frame("a", "a", "b", "c"), V, "two columns are named 'a'"),
             ("a null character", frame("a\0", "b", "c", "d"), V, "null character"),
             ("a long name", frame("a" * 100_000, "b", "c", "d"), V, "100000 bytes"),
-            ("a text", fit("thickness"), V, "has no known kind of responses"),
+            ("a text", fit("thickness"), V, "is not a known type of responses"),
             ("a file that is not there", fit("nowhere.csv"), OSError, "nowhere.csv"),
         ])
 
@@ -150,7 +150,7 @@ class Refusals(unittest.TestCase):
         backwards = self.Y.set_index(self.X["participant_id"][::-1])
         self.refused([
             ("missing", fit(np.nan), ValueError, "row 0 (from 0): participant_id is '', but every row must have an ID"),
-            ("empty", fit(""), ValueError, "expected an ID"), ("lists", fit([[1]] * 40), TypeError, "not 'list'"),
+            ("empty", fit(""), ValueError, "every row must have an ID"), ("lists", fit([[1]] * 40), TypeError, "not 'list'"),
             ("null characters", fit(["a\0"] * 40), ValueError, "null character"),
             ("no such column", lambda: make(id="who").fit(self.X, self.Y), ValueError, "no column 'who' (named in id)"),
             ("of other people", lambda: make().fit(self.X.set_index("participant_id"), backwards), ValueError,
@@ -171,18 +171,18 @@ class Refusals(unittest.TestCase):
                 (object(), "<object"), (True, "'yes'"), (np.nan, "'nan'"), ([1, 2], "'1,2'"), ("2\0", "null character"))]
         self.refused(rows + [
             ("method", fit(method="x"), O, "method is 'x', but must be smtgpr|"),
-            ("missing", fit(missing="x"), O, "expected error|drop|mean"), ("batch", fit(batch="q"), ValueError, "no column 'q' (named in batch)"),
+            ("missing", fit(missing="x"), O, "but must be error|drop|mean"), ("batch", fit(batch="q"), ValueError, "no column 'q' (named in batch)"),
             ("a place", fit(batch=[9]), ValueError, "there is no column 9: X has 4"),
-            ("use", fit(use="q"), ValueError, "no column 'q' (named in use)"), ("seed", fit(seed=-1), O, "expected a whole number"),
-            ("a large seed", fit(seed=2 ** 70), O, "expected a whole number"), ("theta", fit(theta=["a"]), O, "expected numbers"),
+            ("use", fit(use="q"), ValueError, "no column 'q' (named in use)"), ("seed", fit(seed=-1), O, "but must be a whole number"),
+            ("a large seed", fit(seed=2 ** 70), O, "but must be a whole number"), ("theta", fit(theta=["a"]), O, "but must be numbers with commas"),
             ("a kernel", fit(sample_kernel=3), O, "sample_kernel is '3'"), ("kernels", fit(sample_kernel=["se", 3]), O, "se+3"),
             ("top", fit(top=2), O, "top is 2"), ("folds", fit(folds=1), O, "folds is 1"),
-            ("a flag", fit(standardise="x"), O, "expected yes or no"), ("memory", fit(memory="x"), O, "a size such as 8G"),
+            ("a flag", fit(standardise="x"), O, "but must be yes or no"), ("memory", fit(memory="x"), O, "a size such as 8G"),
             ("no memory", fit(memory=1), MemoryError, "are allowed"), ("threads", fit(threads="x"), ValueError, "threads is 'x'"),
             ("half a thread", fit(threads=2.5), ValueError, "threads is 2.5"), ("fewer", fit(threads=-1), O, "expected 0 or more"),
             ("too many", fit(threads=2 ** 40), O, "expected 0 or more"),
-            ("rows of a basis", fit(basis=np.ones((3, 3))), ValueError, "basis has 3 rows, expected 4"),
-            ("a basis 3-D", fit(basis=np.ones((3, 3, 3))), ValueError, "basis: an array of 3 dimensions"),
+            ("rows of a basis", fit(basis=np.ones((3, 3))), ValueError, "basis has 3 rows, but must have 4"),
+            ("a basis 3-D", fit(basis=np.ones((3, 3, 3))), ValueError, "basis: the array has 3 dimensions"),
             ("a basis with NaN", fit(basis=np.full((4, 1), np.nan)), ValueError, "basis: row 1 column 1 is not finite"),
             ("a complex basis", fit(basis=np.ones((4, 1)) * 1j), ValueError, "basis is of dtype complex128"),
             ("no such parameter", lambda: NormativeModel(q=1), TypeError, "'q'"),  # type: ignore[call-arg]
@@ -205,7 +205,7 @@ class Refusals(unittest.TestCase):
             ("missing", lambda: m.predict(new.assign(age=np.nan)), V, 'missing="drop"'),
             ("infinite", lambda: m.predict(new.assign(age=np.inf)), V, "contains infinity"),
             ("a text for a number", lambda: m.predict(new.assign(age="old")), V, "age is 'old', but must be a number"),
-            ("unseen", lambda: m.predict(new, unseen="x"), kronorm.OptionError, "expected error|prior"),
+            ("unseen", lambda: m.predict(new, unseen="x"), kronorm.OptionError, "but must be error|prior"),
             ("groups", lambda: m.predict(new, known_groups="x"), kronorm.OptionError, "yes or no"),  # type: ignore[arg-type]
             ("swapped", lambda: m.zscore(R, new), V, "The feature names should match"),
             ("a response less", lambda: m.zscore(new, R.iloc[:, :2]), V, "no column 'region 3'"),
@@ -237,12 +237,12 @@ class Refusals(unittest.TestCase):
 
         self.refused([
             ("threshold", scores(threshold="x"), O, "threshold is 'x', but must be a number"),
-            ("no number", scores(threshold=np.nan), O, "expected a number"), ("below 0", scores(threshold=-1), O, "it must be above 0"),
+            ("no number", scores(threshold=np.nan), O, "but must be a number"), ("below 0", scores(threshold=-1), O, "it must be above 0"),
             ("no such option", scores(treshold=1), TypeError, "unexpected keyword argument 'treshold'"),
             ("label", scores(cases="x"), O, "cases is 'x', but must be COLUMN=VALUE"), ("of no column", scores(cases="q=1"), V, "no column 'q'"),
             ("floats", scores(cases=np.ones(8)), V, "expected COLUMN=VALUE or 8 booleans"),
             ("too few", scores(cases=[True]), V, "8 booleans"), ("null", scores(cases="site=\0"), V, "null character"),
-            ("reference", scores(reference="x"), O, "expected COLUMN=VALUE"), ("rows", scores(training_rows="x"), O, "cv|plain"),
+            ("reference", scores(reference="x"), O, "but must be COLUMN=VALUE"), ("rows", scores(training_rows="x"), O, "cv|plain"),
             ("maps", lambda: m.scores(new, R, maps="q"), V, "maps is 'q', but must be some of z"),
             ("maps None", lambda: m.scores(new, R, maps=None), V, "maps is None"),  # type: ignore[arg-type]
             ("over nothing", curves(None), O, "over is needed"), ("over q", curves("q"), O, "q"), ("a site", curves("site"), O, "a category"),
@@ -254,7 +254,7 @@ class Refusals(unittest.TestCase):
             ("visit", lambda: m.change(new, R, visit=None), O, "visit is needed"),  # type: ignore[arg-type]
             ("stable people", lambda: m.change(new, R, visit="site"), O, "reference is needed"),
             ("folds", lambda: make().cv(self.X, self.Y, folds=1), O, "2 or more"),
-            ("people", lambda: make().cv(self.X, self.Y, folds=99), V, "only 40 participants"),
+            ("people", lambda: make().cv(self.X, self.Y, folds=99), V, "too large for 40 participants"),
             ("leave_out", lambda: make().cv(self.X, self.Y, leave_out="q"), V, "no column 'q'"),
             ("cv of none", lambda: make().cv(None, None), V, "Expected 2D array"),
             ("no space", lambda: m.to_images(np.ones(4)), V, "not fitted to images"),
@@ -285,7 +285,7 @@ class Refusals(unittest.TestCase):
         os.chmod(d / "text", 0)
         opened: list[Row] = [(f"load {name}", (lambda name=name: kronorm.load(d / name)), kind, part) for name, kind, part in (
             ("empty", ValueError, "0 bytes"), ("short", ValueError, "the file ends"), ("cut", ValueError, "the file ends"),
-            ("later", ValueError, "999"), ("wild", ValueError, "safetensors"), ("nowhere", OSError, "no such file"), ("", OSError, "is a directory"))]
+            ("later", ValueError, "999"), ("wild", ValueError, "safetensors"), ("nowhere", OSError, "no such file"), ("", OSError, "is a folder; give the name of a file"))]
         taken: list[Row] = [(f"bytes {name}", (lambda content=content: NormativeModel.from_bytes(content)), ValueError, "") for
                             name, content in files.items()]
         self.refused(opened + taken + [
@@ -296,10 +296,10 @@ class Refusals(unittest.TestCase):
             ("bytes of text", lambda: NormativeModel.from_bytes("x"), TypeError, "bytes-like"),  # type: ignore[arg-type]
             ("save over", lambda: m.save(path), OSError, "already exists"), ("save None", lambda: m.save(None), TypeError, "PathLike"),  # type: ignore[arg-type]
             ("save nowhere", lambda: m.save(d / "no" / "m"), OSError, "no such file or directory"),
-            ("save to a folder", lambda: m.save(d, force=True), OSError, "is a directory"),
+            ("save to a folder", lambda: m.save(d, force=True), OSError, "is a folder; give the name of a file"),
             ("save null", lambda: m.save(str(d / "a\0b")), ValueError, "null character"),
             ("export over", lambda: m.export(path), OSError, "already exists"),
-            ("report to a folder", lambda: m.report(d), OSError, "is a directory"),
+            ("report to a folder", lambda: m.report(d), OSError, "is a folder; give the name of a file"),
         ])
         self.assertEqual({file.name for file in d.iterdir()}, {*files, "m.safetensors"})
         self.assertEqual(path.read_bytes(), whole)

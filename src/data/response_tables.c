@@ -81,7 +81,7 @@ static kn_status check_orientation(kn_ctx *ctx, const kn_table *t)
         return KN_OK;
     return kn_fail(
         ctx, KN_ERR_FORMAT,
-        "%s line %td: %s is a region, expected an ID; make the table without --transpose",
+        "%s line %td: %s is a region, but must be an ID; make the table with one row per participant",
         kn_table_path(t), kn_table_line(t, 0), kn_clipped(cell).text);
 }
 

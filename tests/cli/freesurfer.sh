@@ -116,7 +116,7 @@ says "... and of 0" "warning: lh_failed.txt: 1 value is 0, which a failed segmen
 sed 's/1[0-9]*\.[0-9]*$/9/' rh.txt >rh_tiv.txt
 refused "other values of a repeated column" " on line 2 of lh.txt; rename or remove the column in one of the tables" $data lh.txt,rh_tiv.txt
 printf 'lh.aparc.thickness\tsub-01\tsub-02\nlh_bankssts_thickness\t2.1\t2.2\n' >turned.txt
-refused "a transposed table" "turned.txt line 2: lh_bankssts_thickness is a region, expected an ID; make the table without --transpose" $data turned.txt
+refused "a transposed table" "turned.txt line 2: lh_bankssts_thickness is a region, but must be an ID; make the table with one row per participant" $data turned.txt
 refused "a table and an image" "--responses: mask.nii is no table, but other files of the list are; give only tables (.csv, .tsv, or .txt of FreeSurfer) or only images" $data lh.txt,mask.nii
 { cat lh.txt && sed -n 2p lh.txt; } >lh_twice.txt
 refused "an ID twice" "lh_twice.txt: the ID sub-01 occurs more than once; several tables are joined by ID, so give each session its own ID or one table in --responses" $data lh_twice.txt,rh.txt

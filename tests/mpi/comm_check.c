@@ -334,7 +334,7 @@ static void what_differs_is_said(void)
                                                "set it to one of them");
         PROMISE(status == KN_ERR_DATA && strncmp(kn_message(ctx), begin, strlen(begin)) == 0 &&
                     strstr(kn_message(ctx),
-                           ") has core Haswell, rank 0 has SkylakeX; set it to one of them"),
+                           ") has core Haswell, but rank 0 has SkylakeX; set it to one of them"),
                 "rank %d", r);
         kn_comm_clear_error(ctx);
     }

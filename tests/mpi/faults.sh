@@ -77,7 +77,7 @@ ranks 3 sh node.sh fit -c all.csv -y all.npy -o m.safetensors
 ends "an array of another shape" 1 "kronorm: rank 1 (node $node) has responses of 40 x 2000 numbers of float32, but rank 0 has 40 x 2100 numbers of float32; give all ranks the same files"
 ranks 2 sh node.sh fit -c ../study/train_participants.tsv -y ../study/train_images.txt -m mask.nii.gz -o m.safetensors -q
 sed 's/ [0-9]* voxels ([0-9a-f]\{8\})/ .../g' "$logs/err" >"$logs/told" && mv "$logs/told" "$logs/err"
-ends "another mask" 1 "kronorm: rank 1 (node $node) has a mask of ..., rank 0 has ...; give all ranks the same file"
+ends "another mask" 1 "kronorm: rank 1 (node $node) has a mask of ..., but rank 0 has ...; give all ranks the same file"
 ranks 2 sh node.sh fit -c regions.csv -y regions.csv --use age --targets '[lr]h_*' -o again.safetensors -q
 check "a table is the first's alone, also one for both" cmp here/again.safetensors here/model.safetensors
 rm -r here there
@@ -87,7 +87,7 @@ core() { "$KRONORM" info --build | sed -n 's/^core \([^ ]*\).*/\1/p'; }
 mine=$(core)
 if [ "$(OPENBLAS_CORETYPE=Nehalem core)" = Nehalem ] && [ "$mine" != Nehalem ]; then
     launched -n 2 "$KRONORM" fit $fit : -n 1 env OPENBLAS_CORETYPE=Nehalem "$KRONORM" fit $fit
-    ends "another core" 2 "kronorm: rank 2 (node $node) has core Nehalem, rank 0 has $mine; set OPENBLAS_CORETYPE to one of them"
+    ends "another core" 2 "kronorm: rank 2 (node $node) has core Nehalem, but rank 0 has $mine; set OPENBLAS_CORETYPE to one of them"
 else
     skip "another core" "this BLAS has no core Nehalem, or no other"
 fi

@@ -10,7 +10,7 @@ spell <- function(sentence) {
     sentence <- gsub(mark, spell_option(key, value), sentence, fixed = TRUE)
   }
   sentence <- gsub("is ('n/a'|''),", "is NA,", sentence) # of numbers, and of texts
-  sentence <- gsub("NaN where it is missing", "NA where it is missing", sentence, fixed = TRUE)
+  sentence <- gsub("NaN if it is missing", "NA if it is missing", sentence, fixed = TRUE)
   gsub("'kronorm (adapt|score|predict|fit|report|centiles|change)'", "\\1()", sentence)
 }
 

@@ -13,7 +13,7 @@ plot.kronorm_centiles <- function(x, y = NULL, ..., xlab = over, ylab = y) {
     y <- x$response[1]
   if (!is.character(y) || length(y) != 1 || !y %in% x$response)
     refuse("y is ", if (is.character(y)) dQuote(y[1], FALSE) else describe(y),
-           ", expected the name of a response such as ", dQuote(x$response[1], FALSE))
+           ", but must be the name of a response such as ", dQuote(x$response[1], FALSE))
   points <- attr(x, "points")
   points <- points[points$response == y, ]
   curves <- as.data.frame(x)[x$response == y, ]

@@ -33,7 +33,7 @@ refused(fit_small(~ when, transform(d, when = as.Date("2020-01-01") + 1:40)), "c
 refused(fit_small(~ list, cbind(d, list = I(as.list(1:40)))), "column 'list' is", "kronorm_error_data")
 
 # values
-refused(fit_small(data = transform(d, age = c(Inf, age[-1]))), "expected a finite number, or NA where it is missing",
+refused(fit_small(data = transform(d, age = c(Inf, age[-1]))), "but must be a finite number, or NA if it is missing",
         "kronorm_error_data")
 refused(fit_small(data = transform(d, participant_id = c(NA, participant_id[-1]))), "data row 1: the id is missing")
 refused(fit_small(responses = Y * NA), "", "kronorm_error_data")
@@ -84,7 +84,7 @@ refused(kronorm(~ age, d, Y, subset = age > 40), "give the rows and columns of a
 refused(kronorm(~ age, d, Y, family = gaussian()), "unknown option 'family' of fit", "kronorm_error_argument")
 refused(predict(m, d, re.form = NA), "unknown option 're.form' of predict", "kronorm_error_argument")
 refused(score(m, d, Y, label = d$sex == "M"), "cases has 40 values, expected one: name a column of the data")
-refused(fit_small(~ age + code, transform(d, code = as.character(age))), "; omit it from the formula", "kronorm_error_data")
+refused(fit_small(~ age + code, transform(d, code = as.character(age))), "or omit it from the formula", "kronorm_error_data")
 refused(kronorm(~ age, d, Y, na.action = na.omit), "write missing = \"drop\"")
 refused(kronorm_options(character()), "command must be a name")
 refused(centiles(m, "age", responses = Y), "responses are given without newdata")

@@ -90,10 +90,10 @@ with_holes <- suppressWarnings(fit_small(responses = holes))
 stopifnot(all(is.na(suppressWarnings(zscore(with_holes))[cbind(1:8, rep(1:4, 2))])))
 f <- small$data
 f$age[3] <- NA
-refused(fit_small(data = f), "row 3: age is NA, expected a number; missing = \"drop\" excludes such participants", "kronorm_error_data")
+refused(fit_small(data = f), "row 3: age is NA, a missing value; use missing = \"drop\" to exclude such participants", "kronorm_error_data")
 g <- small$data
 g$site[5] <- NA
-refused(fit_small(data = g), "row 5: site is NA, expected a category", "kronorm_error_data")
+refused(fit_small(data = g), "row 5: site is NA, a missing value", "kronorm_error_data")
 dropped <- suppressWarnings(fit_small(data = f, missing = "drop"))
 stopifnot(nobs(dropped) == 39, !"sub-003" %in% rownames(zscore(dropped)))
 stopifnot(nrow(suppressWarnings(predict(m, f[1:5, ], missing = "drop"))) == 4)
