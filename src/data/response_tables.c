@@ -79,10 +79,10 @@ static kn_status check_orientation(kn_ctx *ctx, const kn_table *t)
     const char *cell = kn_table_cell(t, 0, 0);
     if (!is_region(cell, kn_table_measure(t)) && strcmp(cell, "Left-Lateral-Ventricle") != 0)
         return KN_OK;
-    return kn_fail(
-        ctx, KN_ERR_FORMAT,
-        "%s line %td: %s is a region, but must be an ID; make the table with one row per participant",
-        kn_table_path(t), kn_table_line(t, 0), kn_clipped(cell).text);
+    return kn_fail(ctx, KN_ERR_FORMAT,
+                   "%s line %td: %s is a region, but must be an ID; make the table with one row "
+                   "per participant",
+                   kn_table_path(t), kn_table_line(t, 0), kn_clipped(cell).text);
 }
 
 typedef struct findings {
