@@ -238,7 +238,7 @@ for code, name in [(32, "complex64"), (128, "RGB24"), (1536, "float128"), (1792,
     header["datatype"] = code
     save(nib.Nifti1Image, x, header, None, path("odd.nii"), False)
     check(refused("nifti", path("odd.nii"), path("out")) ==
-          f"odd.nii: voxels of type {name} (code {code}), expected integers or floats of up to 64 "
+          f"odd.nii: the voxels have type {name} (code {code}), but must be integers or floats of up to 64 "
           "bits", name)
 
 # ---- what we write --------------------------------------------------------------------------

@@ -58,7 +58,7 @@ np.save(path("half.npy"), np.zeros(3, "f2"))
 check(refused("npy", path("half.npy"), path("x")) ==
       "half.npy: the elements have type '<f2', but must be float32, float64, integers or bool", "half")
 np.save(path("text.npy"), np.array(["a", "b"]))
-check("elements of type '<U1'" in refused("npy", path("text.npy"), path("x")), "text")
+check("elements have type '<U1'" in refused("npy", path("text.npy"), path("x")), "text")
 np.save(path("complex.npy"), np.zeros(3, "c16"))
 check("'<c16'" in refused("npy", path("complex.npy"), path("x")), "complex")
 np.save(path("object.npy"), np.array([None]), allow_pickle=True)

@@ -166,10 +166,10 @@ def bad_inputs(folder):
         "8 columns, expected 9")
     refused(folder, "a short row", lambda r: edit(
         f"{r}/{label}", lambda x: x[:4] + [x[4].rsplit(",", 1)[0]] + x[5:]), label, "line 5",
-        "8 fields, expected 9")
+        "8 fields, but the first row has 9")
     refused(folder, "a word", lambda r: edit(
         f"{r}/{label}", lambda x: x[:2] + ["on" + x[2][1:]] + x[3:]), label, "line 3 column 1",
-        "'on'", "expected a number")
+        "'on'", "but must be a number")
     refused(folder, "half a rest", lambda r: edit(f"{r}/{label}", lambda x: ["0" + x[0][2:]] + x[1:]),
             label, "line 1 column 2", "rest")
     refused(folder, "all rest", lambda r: [edit(
@@ -178,7 +178,7 @@ def bad_inputs(folder):
     refused(folder, "an empty label file", lambda r: open(f"{r}/{label}", "w").close(), label,
             "empty")
     refused(folder, "a mask of other size", lambda r: resave(
-        f"{r}/{mask}", lambda v, a: (v[:-1], a)), mask, "6 x 6 x 5 voxels, expected 7 x 6 x 5")
+        f"{r}/{mask}", lambda v, a: (v[:-1], a)), mask, "6 x 6 x 5 voxels instead of the 7 x 6 x 5")
     refused(folder, "a mask elsewhere", lambda r: resave(f"{r}/{mask}", moved), mask, "affine")
     refused(folder, "an empty mask", lambda r: resave(f"{r}/{mask}", lambda v, a: (v * 0, a)), mask,
             "empty")
