@@ -5,6 +5,7 @@
 "$KRONORM" simulate --samples 40 --patients 4 -o study -q
 sort study/train_images.txt | sed 's,	images/,	study/images/,' >list.txt
 P=study/train_participants.tsv
+first=$(sed -n 1p list.txt | cut -f 2)
 third=$(sed -n 3p list.txt | cut -f 1)
 gunzip -c "study/images/$third.nii.gz" >whole.nii
 bytes=$(($(wc -c <whole.nii) - 352))
@@ -111,11 +112,11 @@ messy "a file cut short" refused "odd.txt line 3: half.nii: the header declares 
 cp whole.nii shape.nii
 patch shape.nii 42 '\023\000'
 with shape.nii
-messy "another shape" refused "odd.txt line 3: shape.nii: the image has 19 x 24 x 20 voxels instead of the 20 x 24 x 20 of ; resample the images to one space" -y odd.txt
+messy "another shape" refused "odd.txt line 3: shape.nii: the image has 19 x 24 x 20 voxels instead of the 20 x 24 x 20 of $first; resample the images to one space" -y odd.txt
 cp whole.nii moved.nii
 patch moved.nii 292 '\000\000\000\101'
 with moved.nii
-messy "another affine" refused "odd.txt line 3: moved.nii: row 1, column 4 of the affine is 8, but 76 in ; resample the images to one space" -y odd.txt
+messy "another affine" refused "odd.txt line 3: moved.nii: row 1, column 4 of the affine is 8, but 76 in $first; resample the images to one space" -y odd.txt
 scaled endless.nii '\000\000\200\177'
 with endless.nii
 messy "an infinite slope" refused "odd.txt line 3: endless.nii: scl_slope is inf, but must be a finite number" -y odd.txt
