@@ -410,6 +410,27 @@ out:
     return status;
 }
 
+/* Restricts an order of N rows (NULL: by index) to the training rows of a fold: *out has the places
+ * of those rows in rows->train, in that order; owned by the caller, NULL without an order. */
+static kn_status restrict_order(kn_ctx *ctx, const ptrdiff_t *row_order, ptrdiff_t N,
+                                const kn_fold *rows, ptrdiff_t **out)
+{
+    kn_status status;
+    ptrdiff_t *place = NULL, n = 0;
+    if (!row_order)
+        return KN_OK;
+    KN_TRY(kn_alloc_i(ctx, N, &place));
+    KN_TRY(kn_alloc_i(ctx, rows->n_train, out));
+    for (ptrdiff_t k = 0; k < rows->n_train; k++)
+        place[rows->train[k]] = k + 1; /* 0: not in training */
+    for (ptrdiff_t k = 0; k < N; k++)
+        if (place[row_order[k]] > 0)
+            (*out)[n++] = place[row_order[k]] - 1;
+out:
+    kn_free(place);
+    return status;
+}
+
 kn_status kn_components_auto(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info,
                              kn_components_pilot *found, ptrdiff_t *P)
 {
@@ -417,6 +438,7 @@ kn_status kn_components_auto(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info,
     kn_fit_problem curve;
     kn_mat Xt = {0};
     kn_groups train = {0};
+    ptrdiff_t *order = NULL;
     const kn_heldout *held_out = p->held_out.mean ? &p->held_out : NULL;
     if (held_out && !found->found) {
         ptrdiff_t n = held_out->rows.n_train,
@@ -424,8 +446,9 @@ kn_status kn_components_auto(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info,
         KN_TRY(kn_mat_new(ctx, n, p->X.cols, &Xt));
         kn_mat_rows(p->X, held_out->rows.train, Xt);
         KN_TRY(kn_groups_subset(ctx, &p->groups, held_out->rows.train, n, &train));
-        KN_TRY(
-            kn_pilot(ctx, p, Xt, &train, kn_cols(held_out->basis.Z, 0, limit), info, &found->at));
+        KN_TRY(restrict_order(ctx, p->options->row_order, p->X.rows, &held_out->rows, &order));
+        KN_TRY(kn_pilot(ctx, p, Xt, &train, order, kn_cols(held_out->basis.Z, 0, limit), info,
+                        &found->at));
     } else if (!found->found) {
         KN_TRY(kn_pilot_of_gram(ctx, p, info, &found->at));
     }
@@ -435,6 +458,7 @@ kn_status kn_components_auto(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info,
     curve.spec.rank_auto = false;
     KN_TRY(choose_components(ctx, &curve, &found->at, info, P));
 out:
+    kn_free(order);
     kn_groups_clear(&train);
     kn_mat_clear(&Xt);
     return status;

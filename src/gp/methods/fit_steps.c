@@ -158,7 +158,8 @@ static kn_status find_r0(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_s
     } else {
         KN_TRY(kn_basis_range(ctx, &p->Y, P, &ro, &few, &range));
         P = kn_pilot_components(p, few.Z.cols);
-        KN_TRY(kn_pilot(ctx, p, p->X, &p->groups, kn_cols(few.Z, 0, P), info, found));
+        KN_TRY(kn_pilot(ctx, p, p->X, &p->groups, p->options->row_order, kn_cols(few.Z, 0, P), info,
+                        found));
     }
 out:
     kn_basis_clear(&few);

@@ -2,6 +2,7 @@
  * a subsample are cheap, because a dense evaluation is cubic in N. */
 #include "gp/search/internal.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "base/random.h"
@@ -22,6 +23,7 @@ static kn_status order_groups(kn_ctx *ctx, const kn_groups *g, const ptrdiff_t *
     kn_status status = kn_alloc(ctx, g->n, sizeof(bool), &memory);
     bool *met = memory;
     for (ptrdiff_t k = 0, n = 0; status == KN_OK && k < g->N; k++) {
+        assert(!order || order[k] < g->N);
         ptrdiff_t group = g->of[order ? order[k] : k];
         if (!met[group])
             number[n++] = group;
@@ -43,8 +45,11 @@ static kn_status pick_rows(kn_ctx *ctx, const kn_engine *e, const kn_search_opti
     kn_rng_init(&rng, o->seed, STREAM);
     if (e->n_cells == 1) {
         kn_rng_permutation(&rng, e->N, index);
-        for (ptrdiff_t k = 0; o->row_order && k < e->N; k++)
+        for (ptrdiff_t k = 0; o->row_order && k < e->N; k++) {
             index[k] = o->row_order[index[k]];
+            assert(index[k] <
+                   e->N); /* the order is of the engine's rows, not of all participants */
+        }
         return KN_OK;
     }
     KN_TRY(kn_alloc_i(ctx, g->n, &drawn));

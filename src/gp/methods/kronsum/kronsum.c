@@ -86,7 +86,7 @@ static kn_status pilot_without_gram(kn_ctx *ctx, kn_fit_problem *p, kn_mat Y, kn
     kn_syrk(ctx, 1, KN_T, Y, 0, YY);
     KN_TRY(kn_eig(ctx, YY, w));
     kn_gemm(ctx, 1, KN_N, Y, KN_N, kn_cols(YY, T - P, P), 0, Z);
-    KN_TRY(kn_pilot(ctx, p, p->X, &p->groups, Z, info, found));
+    KN_TRY(kn_pilot(ctx, p, p->X, &p->groups, p->options->row_order, Z, info, found));
 out:
     kn_free(w);
     kn_mat_clear(&Z);

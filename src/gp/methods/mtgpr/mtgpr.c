@@ -91,7 +91,7 @@ static kn_status find_R0(kn_ctx *ctx, kn_fit_problem *p, kn_fit_info *info, kn_s
         KN_TRY(kn_pilot_of_gram(ctx, p, info, found));
     } else {
         KN_TRY(kn_basis_range(ctx, &p->Y, kn_pilot_components(p, p->Y.T), &ro, &few, &range));
-        KN_TRY(kn_pilot(ctx, p, p->X, &p->groups, few.Z, info, found));
+        KN_TRY(kn_pilot(ctx, p, p->X, &p->groups, p->options->row_order, few.Z, info, found));
     }
     p->spec.rank = p->pilot_rank;
     p->spec.rank_auto = false;

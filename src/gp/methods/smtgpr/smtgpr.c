@@ -226,7 +226,8 @@ static kn_status search_parameters(kn_ctx *ctx, kn_fit_problem *p, const kn_basi
     if (!found->found && p->gram.G.data)
         KN_TRY(kn_pilot_of_gram(ctx, p, info, &found->at));
     else if (!found->found)
-        KN_TRY(kn_pilot(ctx, p, p->X, &p->groups, kn_cols(basis->Z, 0, limit), info, &found->at));
+        KN_TRY(kn_pilot(ctx, p, p->X, &p->groups, p->options->row_order,
+                        kn_cols(basis->Z, 0, limit), info, &found->at));
     p->spec.rank = p->pilot_rank;
     KN_TRY(kn_fit_at(ctx, p, basis, e, &found->at));
 out:
