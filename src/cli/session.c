@@ -251,8 +251,9 @@ void cli_print_missing(const kn_model *m)
                kn_plural((ptrdiff_t)kn_model_number(m, "missing.responses")),
                kn_model_number(m, "missing.rounds"), kn_model_number(m, "missing.rms_change"));
     if (outliers > 0)
-        printf("  Outliers          %.0f value%s far beyond all others treated as missing\n",
-               outliers, outliers == 1 ? "" : "s");
+        printf("  Outliers          %.0f value%s far beyond all others treated as missing: %s\n",
+               outliers, outliers == 1 ? "" : "s",
+               kn_model_number(m, "missing.cells") > 0 ? "imputed" : "filled from the covariates");
     if (out > 0)
         printf("  Excluded          %.0f participant%s without any response\n", out,
                kn_plural((ptrdiff_t)out));

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mpi/comm.h"
 #include "data/table/text_list.h"
 
 enum { FEW_CELLS = 2 };             /* so many are single errors in any case */
@@ -25,19 +26,27 @@ const char *kn_participant_name(const kn_sample *p, ptrdiff_t i, char name[32])
 kn_status kn_outliers_participants(kn_ctx *ctx, const kn_sample *p, const kn_outliers *o, bool *out,
                                    ptrdiff_t *n)
 {
-    ptrdiff_t *outlying;
-    kn_status status = kn_alloc_i(ctx, p->n, &outlying);
+    kn_status status;
+    double *values = NULL;
+    ptrdiff_t *outlying = NULL;
+    KN_TRY(kn_alloc_i(ctx, p->n, &outlying));
+    KN_TRY(kn_alloc_d(ctx, p->n, &values));
     *n = 0;
-    for (ptrdiff_t k = 0; status == KN_OK && k < o->n; k++)
+    for (ptrdiff_t k = 0; k < o->n; k++)
         outlying[o->cell[k].row]++;
-    for (ptrdiff_t i = 0; status == KN_OK && i < p->n; i++) {
-        ptrdiff_t values = 0;
+    for (ptrdiff_t i = 0; i < p->n; i++)
         for (ptrdiff_t j = p->own.first; j < p->own.last && outlying[i] > 0; j++)
-            values += isfinite(kn_view_at(p->Y, i, j)) != 0;
-        bool many = outlying[i] > FEW_CELLS && (double)outlying[i] > TOO_MANY * (double)values;
-        out[i] = outlying[i] > 0 && (many || outlying[i] == values);
+            values[i] += isfinite(kn_view_at(p->Y, i, j)) != 0;
+    if (p->distributed)
+        KN_TRY(kn_comm_sum(ctx, values, p->n));
+    for (ptrdiff_t i = 0; i < p->n; i++) {
+        double cells = (double)outlying[i];
+        bool many = outlying[i] > FEW_CELLS && cells > TOO_MANY * values[i];
+        out[i] = outlying[i] > 0 && (many || cells == values[i]);
         *n += out[i];
     }
+out:
+    kn_free(values);
     kn_free(outlying);
     return status;
 }
@@ -104,26 +113,48 @@ static kn_status check_levels(kn_ctx *ctx, const kn_data *d, const kn_sample *p,
     return KN_OK;
 }
 
-/* Checks the number of cells of each response of a table. KN_ERR_DATA if they are too many. */
+/* Sets values[k] (o->n) to the number of values of the response of cell k; 0 for responses of other
+ * ranks. */
+static void count_values(const kn_sample *p, const kn_outliers *o, double *values)
+{
+    for (ptrdiff_t k = 0; k < o->n; k++) {
+        ptrdiff_t j = o->cell[k].response;
+        bool same = k > 0 && o->cell[k - 1].response == j;
+        values[k] = same ? values[k - 1] : 0;
+        for (ptrdiff_t i = 0; i < p->n && !same && j >= p->own.first && j < p->own.last; i++)
+            values[k] += isfinite(kn_view_at(p->Y, i, j)) != 0;
+    }
+}
+
+/* Checks the number of cells of each response of a table. KN_ERR_DATA if they are too many.
+ * Collective. */
 static kn_status check_responses(kn_ctx *ctx, const kn_data *d, const kn_sample *p,
                                  const kn_outliers *o)
 {
+    kn_status status;
     char name[256];
-    for (ptrdiff_t k = 0, from; k < o->n && p->space.kind == KN_SPACE_TABLE;) {
-        ptrdiff_t j = o->cell[k].response, values = 0;
+    double *values = NULL;
+    if (p->space.kind != KN_SPACE_TABLE)
+        return KN_OK;
+    KN_TRY(kn_alloc_d(ctx, o->n, &values));
+    count_values(p, o, values);
+    if (p->distributed)
+        KN_TRY(kn_comm_sum(ctx, values, o->n));
+    for (ptrdiff_t k = 0, from; k < o->n && status == KN_OK;) {
+        ptrdiff_t j = o->cell[k].response;
         for (from = k; k < o->n && o->cell[k].response == j;)
             k++;
-        for (ptrdiff_t i = 0; i < p->n; i++)
-            values += isfinite(kn_view_at(p->Y, i, j)) != 0;
-        if (k - from <= FEW_CELLS || PER_CELL * (k - from) <= values)
+        if (k - from <= FEW_CELLS || PER_CELL * (double)(k - from) <= values[from])
             continue;
         kn_response_name(&p->space, j, name, sizeof name);
-        return kn_fail(ctx, KN_ERR_DATA,
-                       "%s: %td of %td values of %s are far beyond all others, such as %g%s",
-                       kn_data_responses_name(d), k - from, values, kn_clipped(name).text,
-                       o->cell[from].value, UNITS);
+        status = kn_fail(ctx, KN_ERR_DATA,
+                         "%s: %td of %.0f values of %s are far beyond all others, such as %g%s",
+                         kn_data_responses_name(d), k - from, values[from], kn_clipped(name).text,
+                         o->cell[from].value, UNITS);
     }
-    return KN_OK;
+out:
+    kn_free(values);
+    return status;
 }
 
 kn_status kn_outliers_check_units(kn_ctx *ctx, const kn_data *d, const kn_sample *p,
@@ -167,13 +198,14 @@ static void describe_cell(const kn_sample *p, const kn_outlier *c, char *out, si
 }
 
 kn_status kn_outliers_report(kn_ctx *ctx, const kn_data *d, const kn_sample *p,
-                             const kn_outliers *o, ptrdiff_t n, kn_outlier_rule rule)
+                             const kn_outliers *o, kn_outlier_rule rule)
 {
     enum { NAMED = 5 };
     char text[2 * sizeof(kn_clip) + 64];
     const char *file = kn_data_responses_name(d);
     kn_listing list = {.limit = NAMED};
-    for (ptrdiff_t k = 0; k < o->n && k <= NAMED; k++) {
+    ptrdiff_t n = o->n;
+    for (ptrdiff_t k = 0; k < n && k <= NAMED; k++) {
         describe_cell(p, &o->cell[k], text, sizeof text);
         kn_listing_add(&list, text);
     }
@@ -181,12 +213,12 @@ kn_status kn_outliers_report(kn_ctx *ctx, const kn_data *d, const kn_sample *p,
         return kn_fail(ctx, KN_ERR_DATA,
                        "%s: %td value%s far beyond all others, and {outliers=error} was given: %s",
                        file, n, n == 1 ? " is" : "s are", list.text);
-    kn_log(ctx, KN_LOG_WARNING, "%s: %td value%s far beyond all others and %s ({outliers})%s%s",
+    kn_log(ctx, KN_LOG_WARNING, "%s: %td value%s far beyond all others and %s ({outliers}): %s",
            file, n, n == 1 ? " is" : "s are",
            rule == KN_OUTLIERS_KEEP
                ? (n == 1 ? "is kept, which may spoil the fit" : "are kept, which may spoil the fit")
            : n == 1 ? "is treated as missing"
                     : "are treated as missing",
-           list.n > 0 ? ": " : "", list.text); /* another rank may have them all */
+           list.text);
     return KN_OK;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/mpi/comm.h"
 #include "base/parallel/parallel_for.h"
 #include "stats/order_statistics.h"
 
@@ -86,6 +87,38 @@ static bool surely_inside(const double *y, ptrdiff_t n, double median, double rs
     return low != 0 && low >= median - FENCE * rsd && high <= median + FENCE * rsd;
 }
 
+/* Returns whether no value of y (n) can be outlying, from moments and counts alone, which cost less
+ * than a selection: true for most responses.
+ *
+ *     a = mean - 0.4 sd,  b = mean + 0.4 sd,  more than a quarter of the values below a, and above
+ * b
+ *
+ * so that q1 < a and q3 > b, rsd > 0.8 sd/1.349, and median within one sd of the mean. The counts
+ * need 2 values more because quantiles are interpolated. */
+static bool clearly_inside(const double *y, ptrdiff_t n)
+{
+    static const double NARROW = 0.4;
+    double sum = 0, squares = 0, low = y[0], high = y[0];
+    ptrdiff_t below = 0, above = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        sum += y[i];
+        low = y[i] < low ? y[i] : low;
+        high = y[i] > high ? y[i] : high;
+    }
+    double mean = sum / (double)n;
+    for (ptrdiff_t i = 0; i < n; i++)
+        squares += (y[i] - mean) * (y[i] - mean);
+    double sd = sqrt(squares / (double)n), a = mean - NARROW * sd, b = mean + NARROW * sd;
+    double reach = (FENCE * 2 * NARROW / IQR_OF_NORMAL - 1) * sd;
+    if (low == 0 || !(low >= mean - reach && high <= mean + reach))
+        return false;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        below += y[i] < a;
+        above += y[i] > b;
+    }
+    return 4 * (below - 2) > n && 4 * (above - 2) > n;
+}
+
 /* Returns whether the zeros of y (n values) are few and all other values are above 0. */
 static bool few_zeros(const double *y, ptrdiff_t n)
 {
@@ -101,7 +134,7 @@ static bool few_zeros(const double *y, ptrdiff_t n)
 static fence fence_of(double *y, ptrdiff_t n)
 {
     fence f = {.low = -INFINITY, .high = INFINITY};
-    if (n < KN_OUTLIERS_MIN)
+    if (n < KN_OUTLIERS_MIN || clearly_inside(y, n))
         return f;
     double q1 = quantile(y, n, 0.25), q3 = quantile(y, n, 0.75);
     if (surely_inside(y, n, quantile(y, n, 0.5), (q3 - q1) / IQR_OF_NORMAL))
@@ -213,8 +246,7 @@ bool kn_is_outlier(const kn_outliers *o, ptrdiff_t row, ptrdiff_t response)
     return o->n > 0 && bsearch(&sought, o->cell, (size_t)o->n, sizeof sought, by_cell) != NULL;
 }
 
-/* Writes a value to the cell of Y, whose storage must be writable. */
-static void set_cell(kn_view Y, const kn_outlier *c, double value)
+void kn_outlier_set(kn_view Y, const kn_outlier *c, double value)
 {
     ptrdiff_t at = c->row * Y.row_stride + c->response * Y.col_stride;
     if (Y.type == KN_F32)
@@ -223,14 +255,65 @@ static void set_cell(kn_view Y, const kn_outlier *c, double value)
         ((double *)(uintptr_t)Y.data)[at] = value;
 }
 
-void kn_outliers_hide(const kn_outliers *o, kn_view Y)
+/* Returns whether a cell belongs to the responses own.first .. own.last - 1. */
+static bool is_own(const kn_outlier *c, kn_index_range own)
 {
-    for (ptrdiff_t k = 0; k < o->n; k++)
-        set_cell(Y, &o->cell[k], NAN);
+    return c->response >= own.first && c->response < own.last;
 }
 
-void kn_outliers_restore(const kn_outliers *o, kn_view Y)
+void kn_outliers_hide(const kn_outliers *o, kn_view Y, kn_index_range own)
 {
     for (ptrdiff_t k = 0; k < o->n; k++)
-        set_cell(Y, &o->cell[k], o->cell[k].value);
+        if (is_own(&o->cell[k], own))
+            kn_outlier_set(Y, &o->cell[k], NAN);
+}
+
+void kn_outliers_restore(const kn_outliers *o, kn_view Y, kn_index_range own)
+{
+    for (ptrdiff_t k = 0; k < o->n; k++)
+        if (is_own(&o->cell[k], own))
+            kn_outlier_set(Y, &o->cell[k], o->cell[k].value);
+}
+
+/* ---- all ranks ------------------------------------------------------------------------------- */
+
+kn_status kn_outliers_gather(kn_ctx *ctx, const kn_outliers *mine, kn_outliers *list)
+{
+    enum { NUMBERS = 4 }; /* row, response, value, distance */
+    kn_status status;
+    const kn_comm *c = kn_ctx_comm(ctx);
+    double *count = NULL, *number = NULL;
+    void *memory;
+    ptrdiff_t n = 0, before = 0;
+    *list = (kn_outliers){0};
+    KN_TRY(kn_alloc_d(ctx, c->size, &count));
+    count[c->rank] = (double)mine->n;
+    KN_TRY(kn_comm_sum(ctx, count, c->size));
+    for (int r = 0; r < c->size; r++) {
+        n += (ptrdiff_t)count[r];
+        before += r < c->rank ? (ptrdiff_t)count[r] : 0;
+    }
+    if (n == 0)
+        goto out;
+    KN_TRY(kn_alloc_d(ctx, NUMBERS * n, &number));
+    for (ptrdiff_t k = 0; k < mine->n; k++) {
+        const kn_outlier *o = &mine->cell[k];
+        double *to = number + NUMBERS * (before + k);
+        to[0] = (double)o->row;
+        to[1] = (double)o->response;
+        to[2] = o->value;
+        to[3] = o->distance;
+    }
+    KN_TRY(kn_comm_sum(ctx, number, NUMBERS * n));
+    KN_TRY(kn_alloc(ctx, n, sizeof *list->cell, &memory));
+    list->cell = memory;
+    list->n = n;
+    for (ptrdiff_t k = 0; k < n; k++) {
+        const double *from = number + NUMBERS * k;
+        list->cell[k] = (kn_outlier){(ptrdiff_t)from[0], (ptrdiff_t)from[1], from[2], from[3]};
+    }
+out:
+    kn_free(count);
+    kn_free(number);
+    return status;
 }

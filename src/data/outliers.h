@@ -50,12 +50,19 @@ void kn_outliers_clear(kn_outliers *o); /* accepts {0} */
  * outlying cells twice. */
 kn_status kn_outliers_find(kn_ctx *ctx, kn_view Y, kn_index_range own, kn_outliers *out);
 
+/* Makes *list (kn_outliers_clear) on every rank of the lists of all ranks, which have found their
+ * own responses: `mine` is of this rank, and ranks have ascending responses. Collective. */
+kn_status kn_outliers_gather(kn_ctx *ctx, const kn_outliers *mine, kn_outliers *list);
+
 /* Returns whether the cell is in the list. O(log n). */
 bool kn_is_outlier(const kn_outliers *o, ptrdiff_t row, ptrdiff_t response);
 
-/* Sets the cells to NaN in the storage of Y, which must be writable, or back to their values. */
-void kn_outliers_hide(const kn_outliers *o, kn_view Y);
-/* Writes the original values of the listed cells back to Y. */
-void kn_outliers_restore(const kn_outliers *o, kn_view Y);
+/* Writes a value to a cell of Y, whose storage must be writable. */
+void kn_outlier_set(kn_view Y, const kn_outlier *c, double value);
+/* Sets the listed cells of the responses own.first .. own.last - 1 to NaN in the storage of Y,
+ * which must be writable. */
+void kn_outliers_hide(const kn_outliers *o, kn_view Y, kn_index_range own);
+/* Writes the original values of these cells back to Y. */
+void kn_outliers_restore(const kn_outliers *o, kn_view Y, kn_index_range own);
 
 #endif

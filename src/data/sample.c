@@ -14,6 +14,7 @@
 #include "data/canonical_order.h"
 #include "data/mpi/gather_responses.h"
 #include "data/outlier_checks.h"
+#include "data/outlier_fill.h"
 #include "data/preloaded.h"
 #include "data/read_responses.h"
 #include "data/responses/responses.h"
@@ -28,7 +29,7 @@
 
 void kn_sample_clear(kn_sample *p)
 {
-    kn_outliers_restore(&p->outliers, p->Y); /* preloaded values are used again */
+    kn_outliers_restore(&p->outliers, p->Y, p->own); /* preloaded values are used again */
     kn_outliers_clear(&p->outliers);
     kn_free(p->covariate_row);
     kn_free(p->order);
@@ -157,7 +158,7 @@ typedef struct job {
     bool responses;       /* responses are read */
     bool as_read;         /* outlying cells stay as they are */
     bool as_checked;      /* images were read and checked before */
-    bool whole;           /* every rank reads all responses, not only its own */
+    bool whole;           /* cells will be imputed, for which every rank reads all responses */
     bool by_participants; /* all responses, of this rank's participants only */
     kn_selection selection;
     ptrdiff_t n, *pair; /* n triples {response row, covariate row, index in the match} */
@@ -619,19 +620,21 @@ out:
     return status;
 }
 
-/* Returns the number of outlying cells over all ranks; *o: those of this rank's responses.
- * Collective. */
-static kn_status count_outliers(kn_ctx *ctx, const kn_sample *p, kn_outliers *o, ptrdiff_t *n)
+/* Sets *o to the outlying cells of all responses, on every rank. Collective. */
+static kn_status find_outliers(kn_ctx *ctx, const kn_sample *p, kn_outliers *o)
 {
     kn_status status;
-    double sum;
+    kn_outliers mine = {0};
     kn_outliers_clear(o);
-    KN_TRY(kn_comm_agree_status(ctx, kn_outliers_find(ctx, p->Y, p->own, o)));
-    sum = (double)o->n;
-    if (p->distributed)
-        KN_TRY(kn_comm_sum(ctx, &sum, 1));
-    *n = (ptrdiff_t)sum;
+    KN_TRY(kn_comm_agree_status(ctx, kn_outliers_find(ctx, p->Y, p->own, &mine)));
+    if (p->distributed) {
+        KN_TRY(kn_outliers_gather(ctx, &mine, o));
+    } else {
+        *o = mine;
+        mine = (kn_outliers){0};
+    }
 out:
+    kn_outliers_clear(&mine);
     return status;
 }
 
@@ -663,45 +666,38 @@ static kn_status warn_isolated(kn_ctx *ctx, const job *j, const kn_sample *p,
 
 /* Finds outlying cells and treats them by {outliers} [METHOD 0c]. Participants with too many of
  * them are excluded first, which changes the distributions, so that the others are judged anew. If
- * cells become missing, every rank reads all responses, because one rank imputes them. Collective.
- */
+ * the fit imputes other cells, it imputes the outlying ones too; else they are filled once, by
+ * every rank in its own responses. Collective. */
 static kn_status treat_outliers(kn_ctx *ctx, job *j, kn_sample *p)
 {
     kn_status status;
     kn_outliers found = {0};
-    ptrdiff_t n;
     bool again = true;
     kn_outlier_rule rule = (kn_outlier_rule)j->s->outliers;
-    KN_TRY(count_outliers(ctx, p, &found, &n));
-    if (n > 0 && p->distributed && rule != KN_OUTLIERS_KEEP) {
-        if (j->data->preloaded) { /* in parts, which cannot be imputed */
-            status = kn_fail(ctx, KN_ERR_DATA,
-                             "%td responses of this fold are far beyond all others, but not among "
-                             "all participants; use one process, or {outliers=keep}",
-                             n);
-            goto out;
-        }
-        j->whole = true;
-        KN_TRY(read_again(ctx, j, p));
-        KN_TRY(count_outliers(ctx, p, &found, &n));
-    }
-    while (!j->as_read && rule == KN_OUTLIERS_MISSING && n > 0 && again) {
+    if (j->as_read && !j->data->responses)
+        return KN_OK; /* only tables have warnings of isolated values */
+    KN_TRY(find_outliers(ctx, p, &found));
+    while (!j->as_read && rule == KN_OUTLIERS_MISSING && found.n > 0 && again) {
         KN_TRY(kn_outliers_check_units(ctx, j->data, p, &found));
         KN_TRY(exclude_outlying(ctx, j, &found, p, &again));
         if (again)
-            KN_TRY(count_outliers(ctx, p, &found, &n));
+            KN_TRY(find_outliers(ctx, p, &found));
     }
     KN_TRY(warn_isolated(ctx, j, p, &found));
-    if (j->as_read || n == 0)
+    if (j->as_read || found.n == 0)
         goto out;
-    KN_TRY(kn_outliers_report(ctx, j->data, p, &found, n, rule));
+    KN_TRY(kn_outliers_report(ctx, j->data, p, &found, rule));
     if (rule != KN_OUTLIERS_MISSING)
         goto out;
     if (!j->data->preloaded) /* values that are preloaded are restored by kn_sample_clear */
         KN_TRY(kn_responses_own_copy(ctx, j->policy, p));
     p->outliers = found;
     found = (kn_outliers){0};
-    kn_outliers_hide(&p->outliers, p->Y);
+    if (j->whole)
+        kn_outliers_hide(&p->outliers, p->Y, p->own);
+    else
+        KN_TRY(kn_outliers_fill(ctx, &p->outliers, &(kn_fill_covariates){p->X, &p->encoding}, p->Y,
+                                p->own));
 out:
     kn_outliers_clear(&found);
     return status;

@@ -62,7 +62,7 @@ typedef struct kn_sample {
     ptrdiff_t *other_row; /* and their rows of the covariate table; NULL: none */
     ptrdiff_t n_without;  /* participants excluded from training because they have no response */
     ptrdiff_t n_outlying; /* or because too many of their responses are outlying */
-    kn_outliers outliers; /* cells of a training sample that are treated as missing: NaN in Y */
+    kn_outliers outliers; /* cells that are treated as missing, of all ranks: NaN or filled in Y */
     /* Storage of Y, unless it is borrowed; values or scratch. */
     void *values;
     kn_scratch scratch;

@@ -92,7 +92,7 @@ json_t *kn_missing_record_to_json(const kn_model *m)
 {
     const kn_missing_record *r = &m->info.missing;
     if (r->cells == 0 && r->responses_out == 0 && r->participants_out == 0 &&
-        r->outlying_participants == 0)
+        r->outlying_participants == 0 && r->outliers == 0)
         return NULL;
     json_t *j =
         json_pack("{s:I s:I s:o s:I s:I s:I s:I s:i s:I s:o s:{} s:{}}", "cells",

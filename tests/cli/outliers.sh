@@ -51,7 +51,7 @@ check "... and the same z to the byte" cmp clean/z.csv kept/z.csv
 works "one cell of 250" $F -y one.csv -o one.safetensors
 check "... is named" said \
     "kronorm fit: warning: one.csv: 1 value is far beyond all others and is treated as missing (--outliers): s10 r3 is 250"
-check "... and counted" grep -q '^  Outliers          1 value far beyond all others treated as missing$' "$logs/out"
+check "... and counted" grep -q '^  Outliers          1 value far beyond all others treated as missing: filled from the covariates$' "$logs/out"
 scored one
 check "... and the other responses are predicted as without it" close "$(R2 one)" "$(R2 clean)"
 works "the model keeps it" info one.safetensors
@@ -60,7 +60,15 @@ works "... and a number" info one.safetensors --json
 check "... of one" grep -q '"outliers": 1' "$logs/out"
 check "the log has the list" grep -q '"value": 250' one.safetensors.log.json
 works "a report" report one.safetensors -o one.html
-check "... says it" grep -q 'was far beyond all others and was treated as missing' one.html
+check "... says it" grep -q '1 value was far beyond all others and was treated as missing and replaced' one.html
+planted 'NR == 11 { $4 = 250 } NR == 30 { $6 = "NA" } 1' >gap.csv
+works "the same cell beside one that is missing" $F -y gap.csv -o gap.safetensors
+check "... is imputed with it" grep -q '^  Outliers          1 value far beyond all others treated as missing: imputed$' "$logs/out"
+scored gap
+check "... and the other responses are predicted as without it" close "$(R2 gap)" "$(R2 clean)"
+works "the same cell, where responses with missing cells are left out" $F -y one.csv -o drop.safetensors \
+    --missing-responses drop
+check "... leaves no response out" grep -q '^Fitted 120 participants, 12 responses' "$logs/out"
 works "with keep" $F -y one.csv -o spoilt.safetensors -q --outliers keep
 check "... it is named too" said \
     "kronorm fit: warning: one.csv: 1 value is far beyond all others and is kept, which may spoil the fit (--outliers): s10 r3 is 250"

@@ -21,6 +21,22 @@ mv held one
 ranks 2 "$KRONORM" cv $cv -o held
 check "two ranks write the cross-validation folder of one process" diff -r -I '^    "score": ' held one/held
 
+# One far cell, and three of one response that are outlying only in folds without one of them.
+awk -F, 'BEGIN { OFS = FS } NR == 5 { $3 *= 100 } NR == 4 || NR == 9 || NR == 14 { $4 *= 100 } 1' thickness.csv >far.csv
+far="-c people.csv -y far.csv --use age,sex,site"
+one_process fit $far -o far.safetensors
+mv far.safetensors one
+rm -f far.safetensors.log.json
+ranks 2 "$KRONORM" fit $far -o far.safetensors
+check "two ranks fill an outlying cell and fit the model of one process" cmp far.safetensors one/far.safetensors
+check "... and name the cell" grep -q 'far beyond all others and .* treated as missing (--outliers): ' "$logs/err"
+check "... and share the fit" [ "$(grep -c 'others wait' "$logs/err")" = 0 ]
+far="-c people.csv -y far.csv --use age,sex --folds 3 -P 1"
+one_process cv $far -o far
+mv far one
+ranks 2 "$KRONORM" cv $far -o far
+check "... also in folds" diff -r -I '^    "score": ' far one/far
+
 begin
 ranks 2 "$KRONORM" fit -c nobody.csv -y thickness.csv -o n.safetensors
 ends "a missing file is one sentence, and nothing is left behind" 1 \

@@ -230,9 +230,11 @@ static void describe_repairs(kn_methods *m)
     }
     if (outliers > 0)
         kn_sentence_words(
-            &m->sentence,
-            " Of these, %.0f value%s far beyond all others and %s treated as missing.", outliers,
-            outliers == 1 ? " was" : "s were", outliers == 1 ? "was" : "were");
+            &m->sentence, " %s%.0f value%s far beyond all others and %s %s.",
+            missing > 0 ? "Of these, " : "", outliers, outliers == 1 ? " was" : "s were",
+            outliers == 1 ? "was" : "were",
+            missing > 0 ? "treated as missing"
+                        : "treated as missing and replaced by a regression on the covariates");
     if (isfinite(slope)) {
         kn_sentence_words(&m->sentence,
                           " The predictions of each response were multiplied by a shrinkage factor "

@@ -1,5 +1,6 @@
 /* Outlying cells: the tails against a sort and against tests/golden/marginals/gross.json, and how
  * rarely cells of clean distributions are taken for errors. */
+#include "data/outlier_fill.h"
 #include "data/outliers.h"
 
 #include "support/golden.h"
@@ -167,16 +168,117 @@ static void the_layout_does_not_matter_and_cells_are_restored(void **state)
     kn_outliers a = found_in(Y), b;
     assert_ok(ctx, kn_outliers_find(ctx, by_rows, (kn_index_range){0, T}, &b));
     assert_true(a.n > 0 && a.n == b.n);
-    kn_outliers_hide(&b, by_rows);
+    kn_outliers_hide(&b, by_rows, (kn_index_range){0, T});
     for (ptrdiff_t k = 0; k < a.n; k++) {
         assert_true(a.cell[k].row == b.cell[k].row && a.cell[k].response == b.cell[k].response);
         assert_true(isnan(kn_view_at(by_rows, a.cell[k].row, a.cell[k].response)));
     }
-    kn_outliers_restore(&b, by_rows);
+    kn_outliers_restore(&b, by_rows, (kn_index_range){0, T});
     assert_memory_equal(rows, before, sizeof rows);
     kn_outliers_clear(&a);
     kn_outliers_clear(&b);
     free(Y.data);
+}
+
+/* Solves A x = b (n) by Gaussian elimination without pivoting, for a positive definite A (n x n, by
+ * rows); x replaces b. */
+static void eliminate(double *A, double *b, int n)
+{
+    for (int k = 0; k < n; k++)
+        for (int i = k + 1; i < n; i++) {
+            double f = A[i * n + k] / A[k * n + k];
+            for (int j = k; j < n; j++)
+                A[i * n + j] -= f * A[k * n + j];
+            b[i] -= f * b[k];
+        }
+    for (int k = n - 1; k >= 0; k--) {
+        for (int j = k + 1; j < n; j++)
+            b[k] -= A[k * n + j] * b[j];
+        b[k] /= A[k * n + k];
+    }
+}
+
+/* A filled cell is its prediction by the ridge regression of the header, solved here by the normal
+ * equations; other cells stay, and so do responses outside the range. */
+static void filled_cells_are_predicted_from_the_covariates(void **state)
+{
+    (void)state;
+    enum { N = 80, T = 4, SITES = 3, P = 1 + SITES };
+    static const ptrdiff_t ROW[] = {5, 40}; /* outlying cells of responses 1 and 2 */
+    kn_mat X = ref_new(N, 2), Y = ref_new(N, T), before = ref_new(N, T);
+    kn_covariate column[] = {{.kind = KN_COVARIATE_NUMERIC},
+                             {.kind = KN_COVARIATE_CATEGORY, .levels = {.n = SITES}}};
+    kn_encoding encoding = {.n = 2, .column = column, .codes = true};
+    double mean_age = 0, sd_age = 0;
+    for (ptrdiff_t i = 0; i < N; i++) {
+        kn_col(X, 0)[i] = 20 + 60 * kn_rng_uniform(&rng);
+        kn_col(X, 1)[i] = (double)kn_rng_below(&rng, SITES);
+        mean_age += kn_col(X, 0)[i] / N;
+        for (ptrdiff_t j = 0; j < T; j++)
+            kn_col(Y, j)[i] =
+                3 - 0.02 * kn_col(X, 0)[i] + 0.3 * kn_col(X, 1)[i] + 0.1 * kn_rng_normal(&rng);
+    }
+    for (ptrdiff_t i = 0; i < N; i++)
+        sd_age += (kn_col(X, 0)[i] - mean_age) * (kn_col(X, 0)[i] - mean_age) / N;
+    sd_age = sqrt(sd_age);
+    for (int k = 0; k < 2; k++)
+        kn_col(Y, 1)[ROW[k]] = kn_col(Y, 2)[ROW[k]] = 250;
+    memcpy(before.data, Y.data, N * T * sizeof *Y.data);
+    kn_outliers o = found_in(Y);
+    assert_int_equal(o.n, 4);
+    assert_ok(ctx, kn_outliers_fill(ctx, &o, &(kn_fill_covariates){X, &encoding}, view_of(Y),
+                                    (kn_index_range){0, 2}));
+    double A[P * P] = {0}, b[P] = {0}, mean = 0, z[N][P] = {{0}};
+    for (ptrdiff_t i = 0; i < N; i++) {
+        z[i][0] = (kn_col(X, 0)[i] - mean_age) / sd_age;
+        z[i][1 + (int)kn_col(X, 1)[i]] = 1;
+        mean += i == ROW[0] || i == ROW[1] ? 0 : kn_col(before, 1)[i] / (N - 2);
+    }
+    for (int p = 0; p < P; p++)
+        for (ptrdiff_t i = 0; i < N; i++) {
+            bool used = i != ROW[0] && i != ROW[1];
+            for (int q = 0; q < P; q++)
+                A[p * P + q] += used * z[i][p] * z[i][q] + (i == 0 && p == q);
+            b[p] += used ? z[i][p] * (kn_col(before, 1)[i] - mean) : 0;
+        }
+    eliminate(A, b, P);
+    for (ptrdiff_t i = 0; i < N; i++) {
+        double want = mean;
+        for (int p = 0; p < P; p++)
+            want += z[i][p] * b[p];
+        bool used = i != ROW[0] && i != ROW[1];
+        assert_true(fabs(kn_col(Y, 1)[i] - (used ? kn_col(before, 1)[i] : want)) < 1e-5);
+        assert_true(kn_col(Y, 2)[i] == kn_col(before, 2)[i]);
+    }
+    kn_outliers_clear(&o);
+    free(X.data);
+    free(Y.data);
+    free(before.data);
+}
+
+/* The bound from moments spares selections, and must not spare a cell that is outlying: the cells
+ * of many short samples, some with a far value, are those of the definition by sorting. */
+static void no_outlying_cell_is_missed(void **state)
+{
+    (void)state;
+    enum { MOST = 150 };
+    double y[MOST], sorted[MOST];
+    for (int draw = 0; draw < 2000; draw++) {
+        ptrdiff_t n = KN_OUTLIERS_MIN + (ptrdiff_t)kn_rng_below(&rng, MOST - KN_OUTLIERS_MIN);
+        ptrdiff_t want = 0;
+        for (ptrdiff_t i = 0; i < n; i++)
+            y[i] = draw % 3 == 0 ? (kn_rng_uniform(&rng) < 0.5) + 0.1 * kn_rng_normal(&rng)
+                                 : kn_rng_normal(&rng);
+        y[0] = (draw % 2 ? 1 : -1) * 25 * kn_rng_uniform(&rng);
+        memcpy(sorted, y, (size_t)n * sizeof *y);
+        kn_tails t = sorted_tails(sorted, n);
+        for (ptrdiff_t i = 0; i < n; i++)
+            want += y[i] < t.median - 12 * t.lower || y[i] > t.median + 12 * t.upper;
+        kn_mat Y = {.data = y, .rows = n, .cols = 1, .ld = n};
+        kn_outliers o = found_in(Y);
+        assert_int_equal(o.n, want);
+        kn_outliers_clear(&o);
+    }
 }
 
 static int open_fixture(void **state)
@@ -202,6 +304,8 @@ TEST_PROGRAM(data_outliers)
         cmocka_unit_test(clean_cells_are_hardly_ever_outlying),
         cmocka_unit_test(fences_have_their_exceptions),
         cmocka_unit_test(the_layout_does_not_matter_and_cells_are_restored),
+        cmocka_unit_test(filled_cells_are_predicted_from_the_covariates),
+        cmocka_unit_test(no_outlying_cell_is_missed),
     };
     return cmocka_run_group_tests_name("outliers", tests, open_fixture, close_fixture);
 }
