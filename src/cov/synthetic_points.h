@@ -1,11 +1,11 @@
 /* Makes synthetic design rows that replace the training rows of a de-identified model   [METHOD
  * 8h]
  *
- *     numeric column n values within the training range, at the extrema of a Chebyshev polynomial,
- *                    and n more evenly in the half ranges beyond, to where new participants are
- * clamped one or two     every combination of these values three or more  n^2 quasi-random points
- * (Halton), half of them within the range levels         columns that are indicators: the
- * combinations in the training sample
+ * A numeric column has n values within the training range, at the extrema of a Chebyshev
+ * polynomial, and n more, evenly, in the half ranges beyond, to where new participants are clamped.
+ * One or two numeric columns: every combination of these values. Three or more: n^2 quasi-random
+ * points (Halton), half of them within the range. Columns that are indicators have the
+ * combinations of the training sample.
  *
  * If the points do not suffice the caller doubles n, at most twice, with two numeric columns once.
  * Ranges are first rounded outward, because their ends are values of two participants. Columns

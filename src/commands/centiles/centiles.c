@@ -137,8 +137,9 @@ out:
     return status;
 }
 
-/* Choose the responses by {targets}; KN_ERR_ARGUMENT for images, or if the table would have too
- * many rows. */
+/* Sets w->kept, w->response and w->S to the responses whose names match {targets}, or to all
+ * without it. KN_ERR_ARGUMENT if {targets} is given for images, if a pattern matches nothing, or if
+ * the table would have more than KN_CENTILES_ROWS rows. */
 static kn_status choose_responses(kn_ctx *ctx, kn_centiles_work *w)
 {
     kn_status status;

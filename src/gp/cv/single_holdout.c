@@ -41,8 +41,10 @@ out:
     return status;
 }
 
-/* Sets h->basis, h->mean and h->range: approximate leading K components of the training rows of
- * h by the range finder with one power pass. Collective. */
+/* Approximates the leading K components of the training rows of h (h->rows, already set) by the
+ * range finder with one power pass. Sets h->basis (B: T x K, Z: n_train x K), h->mean (T,
+ * standardised units) and h->range (residual and number of readings). KN_ERR_ARGUMENT: K out of
+ * range; KN_ERR_DATA: no response varies. Collective. */
 static kn_status find_basis_by_range(kn_ctx *ctx, const kn_responses *Y, ptrdiff_t K, uint64_t seed,
                                      kn_heldout *h)
 {

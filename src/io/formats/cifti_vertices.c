@@ -45,7 +45,9 @@ static kn_status start_model(parser *p, const char **attributes)
     return KN_OK;
 }
 
-/* Handler of expat for the start of an element: a BrainModel, or the list of its vertices. */
+/* Handler of expat for the start of an element (self: the parser). A BrainModel of the wanted
+ * hemisphere sets the offset and the count of its values; VertexIndices within it makes on_text
+ * read vertices. Errors of the model stop the parser. */
 static void XMLCALL on_start(void *self, const char *name, const char **attributes)
 {
     parser *p = self;

@@ -11,8 +11,8 @@
 /* True if src/columns.def has the table. file: "abnormality.tsv"; "z.csv" for maps. */
 bool kn_sidecar_known(const char *file);
 
-/* Path of the sidecar: .json instead of the ending of the table. KN_ERR_IO if `size` is too small.
- */
+/* Writes the path of the JSON sidecar of a table to out: .json in the place of the last four
+ * characters of table_path, which ends in .tsv or .csv. KN_ERR_IO if `size` is too small. */
 kn_status kn_sidecar_path(kn_ctx *ctx, const char *table_path, char *out, size_t size);
 
 /* Tests before a long computation whether the sidecar can be written (kn_writer_check). */

@@ -101,7 +101,7 @@ void kn_learner_factors(const kn_learner *l, kn_mat D, kn_mat beta, double *fact
     }
 }
 
-/* Sum of the squares of the finite values of e, and their number in *n. */
+/* Returns the sum of the squares of the finite values of e (n), and their number in *count. */
 static double sum_finite_squares(ptrdiff_t n, const double *e, double *count)
 {
     double sum = 0, finite = 0;

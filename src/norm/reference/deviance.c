@@ -185,8 +185,10 @@ out:
     return status;
 }
 
-/* Run pass 2 of both whole-map deviances until the ladder of K of each is long enough, and set
- * their results. Collective. */
+/* Runs pass 2 of the fits of two whole-map deviances: of z (w->deviance[0]) and of z divided by the
+ * noise alone ([1]); one loop over all responses per round. A fit whose list of candidate numbers
+ * of directions K was too short takes part in another round. Sets w->r->deviance, deviance_noise
+ * and has_deviance, and frees the fitters. Collective. */
 static kn_status run_pass2(kn_ctx *ctx, const kn_reference_job *job, kn_reference_build *w)
 {
     kn_status status;
