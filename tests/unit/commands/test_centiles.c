@@ -444,7 +444,7 @@ static void what_does_not_fit_is_refused(void **state)
                    KN_ERR_ARGUMENT, "{covariates} are for {bands=jackknife}");
     response_names[1] = "other";
     assert_refused(ctx, centiles(m, &train, NULL, "over=age output=no", NULL), KN_ERR_DATA,
-                   "response 2 is 'other', but must be 'b'");
+                   "response 2 is 'other', but 'b' in the model");
     response_names[1] = "b";
     assert_int_equal(folder_files("no"), 0);
     assert_true(rmdir("no") != 0); /* the folder is gone too */
