@@ -295,10 +295,11 @@ static void a_fit_tells_of_neighbours_until_a_covariate_names_their_batch(void *
     /* In 60 draws the correlation was .25 +- .024, and with the batch as a covariate -.04 +- .017.
      */
     assert_true(r.resemble && r.pairs == N - 1 && r.correlation > 0.1);
-    snprintf(expected, sizeof expected,
-             "%s%.2f (%.2f by chance); if the table is ordered by site, scanner or session, add it "
-             "as a covariate",
-             SENTENCE, r.correlation, fabs(r.chance) < 0.005 ? 0 : r.chance);
+    snprintf(
+        expected, sizeof expected,
+        "%s%.2f (%.2f by chance); if the table is ordered by site, scanner or session, add that "
+        "as a covariate",
+        SENTENCE, r.correlation, fabs(r.chance) < 0.005 ? 0 : r.chance);
     assert_string_equal(reported, expected);
     r = fit(true, reported);
     assert_int_equal(r.pairs, N - 1);
