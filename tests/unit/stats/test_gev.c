@@ -298,7 +298,8 @@ static void samples_without_information_are_refused(void **state)
         x[i] = 2.5;
     assert_refused(ctx, kn_gev_fit(ctx, x, 20, &e), KN_ERR_DATA, "participants are equal");
     x[19] = 3;
-    assert_refused(ctx, kn_gev_fit(ctx, x, 20, &e), KN_ERR_NUMERIC, "too many of the 20 statistics are equal");
+    assert_refused(ctx, kn_gev_fit(ctx, x, 20, &e), KN_ERR_NUMERIC,
+                   "too many of the 20 statistics are equal");
 }
 
 static int open_fixture(void **state)
