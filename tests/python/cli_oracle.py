@@ -226,7 +226,7 @@ def model():
     log = json.load(open("m.safetensors.log.json"))
     check(set(log) == {"software", "blas", "core", "model", "ranks", "nodes", "threads", "memory", "seconds",
                        "processor_seconds", "fit", "outliers"}, "the log's keys")
-    check(set(log["fit"]) == {"command", "inputs", "hashes", "warnings"}, "the log's record of the run")
+    check(set(log["fit"]) == {"command", "inputs", "hashes", "warnings", "understood"}, "the log's record of the run")
     check(set(log["seconds"]) == {"basis", "fit", "reference"}, "the log's timings")
 
 
