@@ -87,7 +87,7 @@ static void append_range(lines *l, const kn_data *d, const kn_sample *p, const k
             high = fmax(high, x);
         }
     if (low <= high)
-        append(l, "; %s %.10g to %.10g", kn_clipped(c->name).text, low, high);
+        append(l, "; %s %.5g to %.5g", kn_clipped(c->name).text, low, high);
 }
 
 /* Append the line on the participants in the fit: their number of the rows of the table, levels of
@@ -138,7 +138,8 @@ static void write_covariates(lines *l, const kn_sample *p)
         if (c->kind == KN_COVARIATE_NUMERIC)
             append(l, "number)");
         else
-            append(l, "%s%td levels)", c->batch ? "batch effect, " : "category, ", c->levels.n);
+            append(l, "%s%td level%s)", c->batch ? "batch effect, " : "category, ", c->levels.n,
+                   c->levels.n == 1 ? "" : "s");
     }
     append(l, "\n");
 }
