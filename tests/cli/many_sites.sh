@@ -29,7 +29,7 @@ for sites in 60 90 300; do
     people all 3 0 $sites $((sites * 5 + 7))
     people few 9 0 $sites 40
     works "$sites sites: fit" fit -c all.csv -y all.csv $use -o m.safetensors --folds 5 --force
-    check "... warns once of many levels" said "kronorm fit: warning: all.csv: category site has $sites levels, 0 of them with fewer than 5 participants, whose effects are uncertain and shrunk towards the average"
+    check "... warns once of many levels" said "kronorm fit: warning: all.csv: category site has $sites levels, 0 of them with fewer than 5 participants; effects of small levels are uncertain and are shrunk towards the average"
     check "... and of nothing else" test "$(grep -c 'warning:' "$logs/err")" -eq 1
     check "... in lines of bounded length" test "$(longest "$logs/err" "$logs/out")" -lt 400
     works "$sites sites: info" info m.safetensors

@@ -339,11 +339,11 @@ static void log_many_levels(const encoding_learner *l, const kn_covariate *c, co
     for (ptrdiff_t k = 0; k < c->levels.n; k++)
         small += rows[k] < KN_LEVEL_ROWS;
     if (c->levels.n >= KN_LEVELS_MANY && !l->checked)
-        kn_log(l->ctx, KN_LOG_WARNING,
-               "%s: category %s has %td levels, %td of them with fewer than %d participants, whose "
-               "effects are uncertain and shrunk towards the average",
-               kn_table_path(l->table), kn_clipped(c->name).text, c->levels.n, small,
-               KN_LEVEL_ROWS);
+        kn_log(
+            l->ctx, KN_LOG_WARNING,
+            "%s: category %s has %td levels, %td of them with fewer than %d participants; effects "
+            "of small levels are uncertain and are shrunk towards the average",
+            kn_table_path(l->table), kn_clipped(c->name).text, c->levels.n, small, KN_LEVEL_ROWS);
     if (!c->batch && c->levels.n > KN_LEVELS_FEW)
         kn_log(l->ctx, KN_LOG_WARNING,
                "%s: category %s has %td levels; if it is a site or a scanner, name it in {batch}",

@@ -380,7 +380,8 @@ static void many_levels_are_taken_with_a_warning_and_too_many_refused(void **sta
     }
     assert_logged(log, KN_LOG_WARNING,
                   "participants.tsv: category site has 60 levels, 0 of them with fewer than 5 "
-                  "participants, whose effects are uncertain and shrunk towards the average");
+                  "participants; effects of small levels are uncertain and are shrunk towards the "
+                  "average");
 
     char *text = table_of_levels(61, 304);
     refuse_learn(ctx, text, o, KN_ERR_DATA,
