@@ -42,6 +42,7 @@ void kn_sample_clear(kn_sample *p)
     kn_scratch_clear(&p->scratch);
     kn_free(p->values);
     kn_free(p->other_row);
+    kn_free(p->outlying_row);
     *p = (kn_sample){0};
 }
 
@@ -606,10 +607,15 @@ static kn_status exclude_outlying(kn_ctx *ctx, job *j, const kn_outliers *o, kn_
     if (n == 0)
         goto out;
     KN_TRY(kn_alloc_i(ctx, p->n, &keep));
+    void *rows = p->outlying_row;
+    status = kn_grow(ctx, p->n_outlying + n, sizeof *p->outlying_row, &rows, &p->outlying_capacity);
+    p->outlying_row = rows;
+    KN_TRY(status);
     for (ptrdiff_t i = 0; i < p->n; i++)
-        if (!out[i])
+        if (out[i])
+            p->outlying_row[p->n_outlying++] = p->covariate_row[i];
+        else
             keep[kept++] = i;
-    p->n_outlying += n;
     KN_TRY(exclude_participants(
         ctx, j, keep, kept,
         "participants with more than 20% of their responses far beyond all others", p));

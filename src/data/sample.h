@@ -62,6 +62,7 @@ typedef struct kn_sample {
     ptrdiff_t *other_row; /* and their rows of the covariate table; NULL: none */
     ptrdiff_t n_without;  /* participants excluded from training because they have no response */
     ptrdiff_t n_outlying; /* or because too many of their responses are outlying */
+    ptrdiff_t *outlying_row, outlying_capacity; /* and their rows of the covariate table */
     kn_outliers outliers; /* cells that are treated as missing, of all ranks: NaN or filled in Y */
     /* Storage of Y, unless it is borrowed; values or scratch. */
     void *values;

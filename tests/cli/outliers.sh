@@ -94,6 +94,7 @@ works "a participant in another unit" $F -y person.csv -o person.safetensors
 check "... is excluded" said \
     "kronorm fit: warning: participants with more than 20% of their responses far beyond all others are excluded, 1 of 120: s10"
 check "... and counted" grep -q '^  Excluded          1 participant with more than 20% outlying responses$' "$logs/out"
+check "... with its reason" grep -q "Left out .*1 (too many outlying responses)" "$logs/err"
 check "... with 119 others" grep -q '^Fitted 119 participants' "$logs/out"
 works "the model tells" info person.safetensors --json
 check "... how many" grep -q '"outlying_people": 1' "$logs/out"

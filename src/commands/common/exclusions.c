@@ -82,19 +82,22 @@ static kn_status add_absent_rows(kn_ctx *ctx, const kn_data *d, const kn_encodin
                                  const kn_sample *p, kn_exclusions *out)
 {
     kn_status status;
-    bool *used = NULL, *matched = NULL;
+    bool *used = NULL, *matched = NULL, *outlying = NULL;
     const kn_table *t = d->covariates;
     ptrdiff_t n = kn_table_rows(t);
     KN_TRY(new_marks(ctx, n, p->covariate_row, p->n, &used));
     for (ptrdiff_t i = 0; i < p->n_other; i++) /* scored by another job part */
         used[p->other_row[i]] = true;
     KN_TRY(new_marks(ctx, n, d->match.covariate_row, d->match.n, &matched));
+    KN_TRY(new_marks(ctx, n, p->outlying_row, p->n_outlying, &outlying));
     for (ptrdiff_t r = 0; r < n; r++) {
         char name[KN_ROW_NAME], why[600];
         if (used[r])
             continue;
         kn_row_name(r, name);
-        if (matched[r])
+        if (outlying[r])
+            snprintf(why, sizeof why, "too many outlying responses");
+        else if (matched[r])
             describe_missing(t, encoding, r, why, sizeof why);
         else if (d->left[r] != KN_LEFT_NOT)
             snprintf(why, sizeof why, "%s", LEFT[d->left[r]]);
@@ -105,6 +108,7 @@ static kn_status add_absent_rows(kn_ctx *ctx, const kn_data *d, const kn_encodin
     }
 out:
     kn_free(used);
+    kn_free(outlying);
     kn_free(matched);
     return status;
 }
