@@ -211,8 +211,10 @@ kn_status kn_data_read(kn_ctx *ctx, const kn_options *options, kn_data **out)
     char *found = NULL;
     if (!s.covariates)
         status = find_covariates(ctx, &s, &found);
-    if (status != KN_OK)
+    if (status != KN_OK) {
+        kn_free(found);
         return status;
+    }
     if (!s.covariates && !found)
         return kn_fail(ctx, KN_ERR_ARGUMENT, "{covariates} is needed");
     if (found)

@@ -174,7 +174,7 @@ static kn_status warn_of_copies(kn_ctx *ctx, const kn_data *d, const kn_sample *
         kn_listing_add(&list, text);
     }
     if (n > 0)
-        kn_log(ctx, KN_LOG_WARNING, "%s: %td image%s equal to that of another participant: %s",
+        kn_log(ctx, KN_LOG_WARNING, "%s: %td image%s equal to that of another row: %s",
                kn_data_responses_name(d), n, n == 1 ? " is" : "s are", list.text);
     kn_free(memory);
     return KN_OK;

@@ -1,5 +1,5 @@
 /* Checks of the images of a training sample: constant maps, maps of another scale, equal maps of
- * two participants, and paths that name another participant. The statistics are taken while the
+ * two rows, and paths that name another participant. The statistics are taken while the
  * images are read, so that no image is read once more. */
 #ifndef KN_DATA_IMAGE_CHECKS_H
 #define KN_DATA_IMAGE_CHECKS_H

@@ -77,6 +77,11 @@ refused "a run that no image has" "$runs: none of 80 images has the entities ask
 same_z "one run and description" list --bids $runs --suffix alff --desc smooth --entities run=2
 same_z "... and a session by --entities" list --bids $runs --suffix alff --entities ses=1,run=1,desc=raw
 
+quoted=bids/derivatives/'a"b'
+mkdir "$quoted" && cp $deriv/sub-0001/anat/*hemi-L* "$quoted"
+refused "a path with a double quote" "the name 'bids/derivatives/a\"b/sub-0001_hemi-L_thickness.nii.gz' has a control character or a double quote; rename it" --bids "$quoted" --suffix thickness
+rm -r "$quoted"
+
 # ---- --bids-output
 # The names below a folder: all are BIDS names, and dataset_description.json has what BIDS requires.
 valid() { # promise, folder, number of maps, a map that must be there

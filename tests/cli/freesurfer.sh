@@ -180,6 +180,8 @@ same_z "long tables, one per participant" regions -c people.tsv -y 'long/*_surfa
 awk -v OFS='\t' 'FNR == 1 && NR > 1 { next } { id = FILENAME; sub(/.*\//, "", id); sub(/_.*/, "", id); print NR == 1 ? "subject_id" : id, $0 }' \
     long/*.tsv >all_surfacestats.tsv
 same_z "one long table" regions -c people.tsv -y all_surfacestats.tsv --measure thickness
+cp all_surfacestats.tsv 'x[1]_surfacestats.tsv'
+same_z "... with brackets in its name" regions -c people.tsv -y 'x[1]_surfacestats.tsv' --measure thickness
 refused "a long table without --measure" "--responses: all_surfacestats.tsv is a long table of regions; say what to read, such as --measure thickness --atlas aparc" $data all_surfacestats.tsv
 refused "an atlas that it does not have" "all_surfacestats.tsv: no row has the hemisphere lh and the atlas none (named in --atlas)" $data all_surfacestats.tsv --measure thickness --atlas none
 { cat all_surfacestats.tsv && tail -n 2 all_surfacestats.tsv; } >twice_surfacestats.tsv
@@ -187,6 +189,21 @@ refused "a region twice" "twice_surfacestats.tsv line 322: cuneus of sub-40 occu
 
 mkdir -p apart/a/beside/raw && cp people.tsv apart/a/beside/raw/participants.tsv && cp -r $fs apart/a/beside/fs
 same_z "participants.tsv is found beside" cortex -y apart/a/beside/fs --measure thickness
+mkdir 'up[1]' && cp -r apart/a/beside 'up[1]'
+same_z "... in a folder with brackets in its name" cortex -y 'up[1]/beside/fs' --measure thickness
+mv 'up[1]/beside' up
+tail -n 1 up/fs/sub-03/stats/lh.aparc.stats >>up/fs/sub-03/stats/lh.aparc.stats
+refused "a region twice in a .stats file" "up/fs/sub-03/stats/lh.aparc.stats: lh_cuneus_thickness occurs a second time; it must have one value" $data up/fs --measure thickness
+sed -i 's/EstimatedTotalIntraCranialVol, eTIV/Left-Lateral-Ventricle, Left-Lateral-Ventricle/' up/fs/sub-03/stats/aseg.stats
+refused "a region with the name of a measure" "up/fs/sub-03/stats/aseg.stats: Left-Lateral-Ventricle occurs a second time; it must have one value" $data up/fs --measure volume --atlas aseg
+cp $fs/sub-03/stats/*.stats up/fs/sub-03/stats
+rm up/fs/sub-0[1-6]/stats/rh.aparc.stats
+fit $data up/fs --measure thickness --match common
+says "six folders without a file, of which five are named" "6 of 40 folders have no stats/rh.aparc.stats: sub-01, sub-02, sub-03, sub-04, sub-05, ..."
+rm up/fs/*/stats/rh.aparc.stats
+refused "folders without one hemisphere" "up/fs: no folder has stats/rh.aparc.stats" $data up/fs --measure thickness
+mv up/fs/sub-01 "$(printf 'up/fs/a\nsub-02\t1\t2')"
+refused "a folder with a line break in its name" "has a control character or a double quote; rename it" $data up/fs --measure volume --atlas aseg
 rm apart/a/beside/fs/sub-07/stats/rh.aparc.stats
 refused "a folder without one hemisphere" "apart/a/beside/fs/stats/rh.aparc.stats: 1 ID of the other tables is not in it: sub-07; use --match common to keep the IDs in all tables" -y apart/a/beside/fs --measure thickness
 same_z "... is left out with --match common" without -y apart/a/beside/fs --measure thickness --match common

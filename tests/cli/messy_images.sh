@@ -59,9 +59,9 @@ with small.nii
 messy "a map divided by 1000" warned "warning: odd.txt: 1 image has another scale than most; check the unit: small.nii (0.00" -y odd.txt
 cp "$(sed -n 7p list.txt | cut -f 2)" copy.nii.gz
 with copy.nii.gz
-messy "two participants with the same map" warned "warning: odd.txt: 1 image is equal to that of another participant: copy.nii.gz and " -y odd.txt
+messy "two rows with the same map" warned "warning: odd.txt: 1 image is equal to that of another row: copy.nii.gz and " -y odd.txt
 with "$(sed -n 7p list.txt | cut -f 2)"
-messy "... and the same file" warned "warning: odd.txt: 1 image is equal to that of another participant: " -y odd.txt
+messy "... and the same file" warned "warning: odd.txt: 1 image is equal to that of another row: " -y odd.txt
 { head -c 352 whole.nii && head -c $bytes /dev/zero | tr '\0' '\377'; } >nan.nii
 with nan.nii
 messy "a map without any number" warned "warning: participants without a finite response are excluded, 1 of 32: $third" -y odd.txt

@@ -268,14 +268,18 @@ static kn_status check_visits(const found_files *all, const char *folder, int *p
 }
 
 /* Sets *out to a list of the files as text, one row per participant and session with `parts` paths;
- * freed with kn_free. Fails only without memory. */
+ * freed with kn_free. KN_ERR_DATA as kn_path_check_cell() for a path. */
 static kn_status write_list(const found_files *all, int parts, char **out)
 {
     void *memory;
     size_t bytes = 1, at = 0;
-    for (ptrdiff_t i = 0; i < all->n; i++)
+    kn_status status = KN_OK;
+    for (ptrdiff_t i = 0; i < all->n && status == KN_OK; i++) {
         bytes += strlen(all->file[i].path) + value_of(&all->file[i], "sub").n + 8;
-    kn_status status = kn_alloc(all->ctx, (ptrdiff_t)bytes, 1, &memory);
+        status = kn_path_check_cell(all->ctx, all->file[i].path);
+    }
+    if (status == KN_OK)
+        status = kn_alloc(all->ctx, (ptrdiff_t)bytes, 1, &memory);
     if (status != KN_OK)
         return status;
     *out = memory;

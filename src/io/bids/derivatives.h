@@ -14,8 +14,9 @@ typedef struct kn_bids_query { /* values that files must have; NULL: any */
 /* *list = text of an image list, a line `sub-01<TAB>path` or, for two hemispheres,
  * `sub-01<TAB>left<TAB>right` for each participant and session, sorted by participant and session.
  * Paths begin with `folder`. KN_ERR_DATA if no image fits, with the suffixes that exist; if files
- * of one participant and session differ in an entity, with its values; and if a hemisphere is
- * missing. Cost: one listing of the folder and its subfolders. Free with kn_free. */
+ * of one participant and session differ in an entity, with its values; if a hemisphere is
+ * missing; and if kn_path_check_cell() refuses a path. Cost: one listing of the folder and its
+ * subfolders. Free with kn_free. */
 kn_status kn_bids_find(kn_ctx *ctx, const char *folder, const kn_bids_query *query, char **list);
 
 /* Lists up to five suffixes of images in a folder, "thickness, sulc"; "" if there are none. Looks

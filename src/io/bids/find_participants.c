@@ -58,10 +58,13 @@ static bool is_in(const char *folder, char file[PATH])
 /* The only participants.tsv in a folder beside. KN_ERR_ARGUMENT if there are several. */
 static kn_status find_beside(kn_ctx *ctx, const char *above, char **out)
 {
-    char pattern[PATH];
+    char pattern[3 * PATH], literal[2 * PATH];
     glob_t found = {0};
     kn_status status = KN_OK;
-    if (snprintf(pattern, PATH, "%s/*/%s", above, NAME) >= PATH || glob(pattern, 0, NULL, &found))
+    if (!kn_path_escape(above, literal, sizeof literal))
+        goto out;
+    snprintf(pattern, sizeof pattern, "%s/*/%s", literal, NAME);
+    if (glob(pattern, 0, NULL, &found))
         goto out;
     if (found.gl_pathc == 1)
         status = copy_short(ctx, found.gl_pathv[0], out);

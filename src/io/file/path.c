@@ -46,6 +46,28 @@ kn_status kn_path_in_folder(kn_ctx *ctx, const char *folder, const char *name, c
                : kn_fail(ctx, KN_ERR_IO, "%s: the path is too long", folder);
 }
 
+bool kn_path_escape(const char *path, char *out, size_t size)
+{
+    size_t n = 0;
+    for (; *path && n + 2 < size; path++) {
+        if (strchr("*?[\\", *path))
+            out[n++] = '\\';
+        out[n++] = *path;
+    }
+    out[n] = '\0';
+    return !*path;
+}
+
+kn_status kn_path_check_cell(kn_ctx *ctx, const char *name)
+{
+    for (const char *c = name; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127 || *c == '"')
+            return kn_fail(ctx, KN_ERR_DATA,
+                           "the name '%.200s' has a control character or a double quote; rename it",
+                           name);
+    return KN_OK;
+}
+
 kn_status kn_text_copy(kn_ctx *ctx, const char *text, size_t n, char **out)
 {
     return join_text(ctx, text, n, "", out);

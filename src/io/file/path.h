@@ -20,6 +20,14 @@ kn_status kn_path_relative_to(kn_ctx *ctx, const char *from, const char *path, c
 kn_status kn_path_in_folder(kn_ctx *ctx, const char *folder, const char *name, char *path,
                             size_t size);
 
+/* Copies a path to out (size bytes) with a backslash before each character that glob() interprets;
+ * returns whether it fits. */
+bool kn_path_escape(const char *path, char *out, size_t size);
+
+/* KN_ERR_DATA if a name or path has a control character or a double quote, which would change the
+ * cells or rows of a table that it is written to. */
+kn_status kn_path_check_cell(kn_ctx *ctx, const char *name);
+
 /* *out = copy of the first n characters of `text`, NUL-terminated. Free with kn_free. */
 kn_status kn_text_copy(kn_ctx *ctx, const char *text, size_t n, char **out);
 

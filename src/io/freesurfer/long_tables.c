@@ -6,12 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "io/file/path.h"
 #include "io/freesurfer/measures.h"
 #include "io/table/table.h"
 
-enum { NAME = 512 };
+enum { NAME = 512, PATH = 8192 };
 
 bool kn_long_is_name(const char *path)
 {
@@ -175,11 +176,12 @@ kn_status kn_long_read(kn_ctx *ctx, const char *path, const char *measures, cons
                        kn_stats_tables *out)
 {
     static const char *const HEMI[] = {"lh", "rh"};
-    char atlas[NAME], measure[NAME];
+    char atlas[NAME], measure[NAME], literal[PATH];
     glob_t found = {0};
     kn_status status = KN_OK;
     *out = (kn_stats_tables){0};
-    if (glob(path, 0, NULL, &found) != 0) {
+    bool exists = access(path, F_OK) == 0 && kn_path_escape(path, literal, sizeof literal);
+    if (glob(exists ? literal : path, 0, NULL, &found) != 0) {
         status = kn_fail(ctx, KN_ERR_IO, "%s cannot be opened: no such file", path);
         goto out;
     }

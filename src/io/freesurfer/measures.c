@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "io/file/path.h"
+
 static const kn_stats_measure MEASURES[] = {
     {"area", "SurfArea", true, "WhiteSurfArea"},
     {"volume", "GrayVol", true, NULL},
@@ -49,8 +51,9 @@ static kn_status append_name(kn_ctx *ctx, kn_wide *w, const char *name, ptrdiff_
 
 kn_status kn_wide_row(kn_ctx *ctx, kn_wide *w, const char *id)
 {
+    kn_status status = kn_path_check_cell(ctx, id);
     w->next_col = 0;
-    return append_name(ctx, w, id, &w->rows, &w->row_room, &w->row);
+    return status != KN_OK ? status : append_name(ctx, w, id, &w->rows, &w->row_room, &w->row);
 }
 
 /* Returns the index of a column; cols: it is new. */
@@ -69,6 +72,8 @@ kn_status kn_wide_cell_add(kn_ctx *ctx, kn_wide *w, const char *column, const ch
     kn_status status;
     void *memory = w->cell;
     ptrdiff_t col = find_column(w, column);
+    KN_TRY(kn_path_check_cell(ctx, column));
+    KN_TRY(kn_path_check_cell(ctx, value));
     if (col == w->cols)
         KN_TRY(append_name(ctx, w, column, &w->cols, &w->col_room, &w->col));
     status = kn_grow(ctx, w->cells + 1, sizeof *w->cell, &memory, &w->cell_room);

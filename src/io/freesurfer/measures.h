@@ -31,9 +31,10 @@ typedef struct kn_wide {
     ptrdiff_t next_col; /* where the next name is looked for first */
 } kn_wide;
 
-/* Begins a row; later cells belong to it. */
+/* Begins a row; later cells belong to it. KN_ERR_DATA as kn_path_check_cell(). */
 kn_status kn_wide_row(kn_ctx *ctx, kn_wide *wide, const char *id);
-/* Adds a cell to the last row; a new column is appended. */
+/* Adds a cell to the last row; a new column is appended. KN_ERR_DATA if
+ * kn_path_check_cell() refuses the column or the value. */
 kn_status kn_wide_cell_add(kn_ctx *ctx, kn_wide *wide, const char *column, const char *value);
 /* True if the last row has a cell of this column. Cost: the number of its cells. */
 bool kn_wide_has(const kn_wide *wide, const char *column);

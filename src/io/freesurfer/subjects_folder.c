@@ -62,14 +62,18 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Appends a folder with stats unless it is an average or hidden. */
+/* Appends a folder with stats unless it is an average or hidden. KN_ERR_DATA as
+ * kn_path_check_cell() for its name. */
 static kn_status append_folder(kn_ctx *ctx, folders *f, const char *path)
 {
     const char *name = base_of(path);
     void *memory = f->path;
     if (*name == '.' || strncmp(name, "fsaverage", 9) == 0 || !has_stats(path))
         return KN_OK;
-    kn_status status = kn_grow(ctx, f->n + 1, sizeof *f->path, &memory, &f->room);
+    kn_status status = kn_path_check_cell(ctx, name);
+    if (status != KN_OK)
+        return status;
+    status = kn_grow(ctx, f->n + 1, sizeof *f->path, &memory, &f->room);
     f->path = memory;
     if (status == KN_OK)
         status = kn_text_copy(ctx, path, strlen(path), &f->path[f->n]);
@@ -79,7 +83,7 @@ static kn_status append_folder(kn_ctx *ctx, folders *f, const char *path)
 
 /* Lists the folders that a shell pattern matches, or the entries of a folder of subjects, as
  * append_folder() accepts them, sorted by path; nothing for a folder that cannot be read. Fails
- * only without memory. */
+ * as append_folder() or without memory. */
 static kn_status list_folders(kn_ctx *ctx, const char *path, folders *f)
 {
     kn_status status = KN_OK;
@@ -162,7 +166,7 @@ static void add_name(names *list, const char *name)
     size_t at = strlen(list->text);
     if (list->n++ < LISTED)
         snprintf(list->text + at, sizeof list->text - at, "%s%s", at ? ", " : "", name);
-    else if (list->n == LISTED + 2)
+    else if (list->n == LISTED + 1)
         snprintf(list->text + at, sizeof list->text - at, ", ...");
 }
 
@@ -178,36 +182,49 @@ static void file_name(const kind *k, char out[NAME])
     snprintf(out, NAME, "stats/%s%s%s.stats", k->hemi ? k->hemi : "", k->hemi ? "." : "", k->atlas);
 }
 
-/* Adds a value to the current row of the wide table, in the column `name`, or "lh_name_thickness"
- * for a table of a hemisphere. KN_ERR_FORMAT if the name is too long. */
-static kn_status add_cell(kn_ctx *ctx, const kind *k, const char *name, const char *value,
+/* Adds a value of the file `path` to the current row of the wide table. KN_ERR_DATA if the row has
+ * a value of this column. */
+static kn_status add_once(kn_ctx *ctx, const char *path, const char *column, const char *value,
                           kn_wide *w)
+{
+    if (kn_wide_has(w, column))
+        return kn_fail(ctx, KN_ERR_DATA, "%s: %.100s occurs a second time; it must have one value",
+                       path, column);
+    return kn_wide_cell_add(ctx, w, column, value);
+}
+
+/* Adds a value of the file `path` to the current row of the wide table, in the column `name`, or
+ * "lh_name_thickness" for a table of a hemisphere. KN_ERR_FORMAT if the name is too long;
+ * KN_ERR_DATA as add_once(). */
+static kn_status add_cell(kn_ctx *ctx, const kind *k, const char *path, const char *name,
+                          const char *value, kn_wide *w)
 {
     char column[NAME];
     if (!k->hemi)
-        return kn_wide_cell_add(ctx, w, name, value);
+        return add_once(ctx, path, name, value, w);
     if (snprintf(column, sizeof column, "%s_%s_%s", k->hemi, name, k->measure->name) >= NAME)
         return kn_fail(ctx, KN_ERR_FORMAT, "the region '%.60s...' has too long a name", name);
-    return kn_wide_cell_add(ctx, w, column, value);
+    return add_once(ctx, path, column, value, w);
 }
 
 /* Adds the "# Measure" lines that the tools of FreeSurfer add: of a hemisphere the mean or total of
  * the measure and two volumes of the brain, of a volume all of them. */
-static kn_status add_measures(kn_ctx *ctx, const kind *k, const kn_stats_file *f, kn_wide *w)
+static kn_status add_measures(kn_ctx *ctx, const kind *k, const char *path, const kn_stats_file *f,
+                              kn_wide *w)
 {
     static const char ETIV[] = "eTIV";
     kn_status status = KN_OK;
     bool volume = !k->hemi && strcmp(k->measure->name, "volume") == 0;
     for (ptrdiff_t i = 0; k->hemi && k->measure->whole && i < f->n_measures; i++)
         if (strcmp(f->measure[i].name, k->measure->whole) == 0)
-            KN_TRY(add_cell(ctx, k, f->measure[i].name, f->measure[i].value, w));
+            KN_TRY(add_cell(ctx, k, path, f->measure[i].name, f->measure[i].value, w));
     for (ptrdiff_t i = 0; i < f->n_measures; i++) {
         const char *name = f->measure[i].name;
         if (volume && strcmp(name, ETIV) == 0)
             name = "EstimatedTotalIntraCranialVol";
         if (volume ||
             (k->hemi && (strcmp(name, "BrainSegVolNotVent") == 0 || strcmp(name, ETIV) == 0)))
-            KN_TRY(kn_wide_cell_add(ctx, w, name, f->measure[i].value));
+            KN_TRY(add_once(ctx, path, name, f->measure[i].value, w));
     }
 out:
     return status;
@@ -225,8 +242,8 @@ static kn_status add_subject(kn_ctx *ctx, const kind *k, const char *folder, con
     snprintf(id, sizeof id, "%.*s", end ? (int)(end - name) : (int)strlen(name), name);
     KN_TRY(kn_wide_row(ctx, w, id));
     for (ptrdiff_t i = 0; i < f.n_regions; i++)
-        KN_TRY(add_cell(ctx, k, f.region[i].name, f.region[i].value, w));
-    KN_TRY(add_measures(ctx, k, &f, w));
+        KN_TRY(add_cell(ctx, k, path, f.region[i].name, f.region[i].value, w));
+    KN_TRY(add_measures(ctx, k, path, &f, w));
 out:
     kn_stats_clear(&f);
     return status;
@@ -269,6 +286,10 @@ static kn_status read_table(kn_ctx *ctx, const char *path, const folders *f, con
         }
         KN_TRY(add_subject(ctx, k, f->path[i], full, &w));
         KN_TRY(keep_file(ctx, full, out));
+    }
+    if (w.rows == 0) {
+        status = kn_fail(ctx, KN_ERR_DATA, "%s: no folder has %s", path, file);
+        goto out;
     }
     if (without.n > 0)
         kn_log(ctx, KN_LOG_WARNING, "%s: %td of %td folders have no %s: %s", path, without.n, f->n,

@@ -24,8 +24,10 @@ bool kn_subjects_is_folder(const char *path);
  * every folder in `path`, or of the folders that match the pattern `path`. IDs are the names of the
  * folders, up to ".long."; fsaverage* is left out. A folder without one of the files has no row in
  * that table, and a warning counts them. Rows are ordered by name. KN_ERR_ARGUMENT for an unknown
- * measure or atlas; KN_ERR_DATA for longitudinal folders beside others; KN_ERR_FORMAT for a file
- * that cannot be read. Cost: one read of each file per measure. */
+ * measure or atlas; KN_ERR_DATA for longitudinal folders beside others, a table that no folder
+ * has a file of, a region or measure that occurs twice, and a name that kn_path_check_cell()
+ * refuses; KN_ERR_FORMAT for a file that cannot be read. Cost: one read of each file per measure.
+ */
 kn_status kn_subjects_read(kn_ctx *ctx, const char *path, const char *measures, const char *atlases,
                            kn_stats_tables *out);
 void kn_stats_tables_clear(kn_stats_tables *tables); /* accepts {0} */

@@ -88,13 +88,32 @@ static void rows_with_other_columns_have_gaps(void **state)
     kn_ctx_free(ctx);
 }
 
-/* Two folders with lh.aparc.stats and one without, beside an average. */
+static void a_name_that_would_change_the_table_is_refused(void **state)
+{
+    (void)state;
+    static const char *const NAMES[] = {"a\nb", "a\tb", "a\"b", "a\177"};
+    kn_ctx *ctx = kn_ctx_new();
+    kn_wide w = {0};
+    assert_ok(ctx, kn_wide_row(ctx, &w, "p\xc3\xa9 1"));
+    for (size_t k = 0; k < sizeof NAMES / sizeof *NAMES; k++) {
+        assert_int_equal(kn_wide_row(ctx, &w, NAMES[k]), KN_ERR_DATA);
+        assert_int_equal(kn_wide_cell_add(ctx, &w, NAMES[k], "1"), KN_ERR_DATA);
+        assert_int_equal(kn_wide_cell_add(ctx, &w, "a", NAMES[k]), KN_ERR_DATA);
+    }
+    assert_int_equal(w.rows, 1);
+    assert_int_equal(w.cells, 0);
+    kn_wide_clear(&w);
+    kn_ctx_free(ctx);
+}
+
+/* Two folders with lh.aparc.stats and rh.aparc.stats and one without, beside an average. */
 static void make_folders(void)
 {
     static const char *const FOLDERS[] = {"fs",         "fs/b",         "fs/b/stats",
                                           "fs/a",       "fs/a/stats",   "fs/c",
                                           "fs/c/stats", "fs/fsaverage", "fs/fsaverage/stats"};
     static const char *const FILES[] = {"fs/a/stats/lh.aparc.stats", "fs/b/stats/lh.aparc.stats",
+                                        "fs/a/stats/rh.aparc.stats", "fs/b/stats/rh.aparc.stats",
                                         "fs/fsaverage/stats/lh.aparc.stats"};
     for (size_t k = 0; k < sizeof FOLDERS / sizeof *FOLDERS; k++)
         mkdir(FOLDERS[k], 0777);
@@ -126,7 +145,7 @@ static void a_folder_becomes_the_table_of_aparcstats2table(void **state)
                         "lh.aparc.thickness\tlh_bankssts_thickness\tlh_cuneus_thickness\t"
                         "lh_MeanThickness_thickness\teTIV\n"
                         "a\t2.500\t2.100\t2.4715\t1500000.5\nb\t2.500\t2.100\t2.4715\t1500000.5\n");
-    assert_int_equal(t.n_files, 2);
+    assert_int_equal(t.n_files, 4);
     kn_stats_tables_clear(&t);
     kn_ctx_free(ctx);
 }
@@ -198,6 +217,7 @@ TEST_PROGRAM(io_freesurfer)
         cmocka_unit_test(a_stats_file_has_regions_and_measures),
         cmocka_unit_test(a_bad_stats_file_is_a_sentence),
         cmocka_unit_test(rows_with_other_columns_have_gaps),
+        cmocka_unit_test(a_name_that_would_change_the_table_is_refused),
         cmocka_unit_test(a_long_table_becomes_wide_ones),
         cmocka_unit_test(a_folder_becomes_the_table_of_aparcstats2table),
     };
