@@ -13,7 +13,8 @@ from kronorm._session import option_table
 OWN = {"progress"}
 # methods and the commands whose options they take, by another name, and those they have no use for
 FILES = {"model", "covariates", "id", "where", "session", "responses", "match", "memory", "scratch", "output", "split",
-         "format", "threads", "seed", "force", "missing", "mask", "write", "part", "join", "na", "measure", "atlas", "suffix", "space", "desc", "entities"}
+         "format", "threads", "seed", "force", "missing", "mask", "write", "part", "join", "na", "measure", "atlas", "suffix", "space", "desc", "entities",
+         "bids_output"}
 METHODS: dict[str, tuple[str, set[str], set[str]]] = {
     "scores": ("score", {"X", "Y", "maps"}, set()),
     "predict": ("predict", {"X", "return_std"}, set()),
