@@ -59,6 +59,39 @@ static bool is_abbreviation(const char *given, const char *name)
     return !*given;
 }
 
+enum side { NO_SIDE, LEFT, RIGHT };
+
+/* Returns the hemisphere that a name has at its beginning or, if at_end, at its end: left or right,
+ * or lh, rh, l or r apart from other letters by a separator. rest: the name without it. */
+static enum side split_side(const char *name, bool at_end, char rest[LONGEST + 1])
+{
+    static const char *const WORDS[] = {"left", "right", "lh", "rh", "l", "r"};
+    enum { N_WORDS = sizeof WORDS / sizeof *WORDS, WITHOUT_SEPARATOR = 2 };
+    const size_t n = strlen(name);
+    for (size_t k = 0; k < N_WORDS; k++) {
+        const size_t m = strlen(WORDS[k]);
+        if (n <= m || strncasecmp(at_end ? name + n - m : name, WORDS[k], m) != 0)
+            continue;
+        if (k >= WITHOUT_SEPARATOR && isalnum((unsigned char)name[at_end ? n - m - 1 : m]))
+            continue;
+        snprintf(rest, LONGEST + 1, "%.*s", (int)(n - m), at_end ? name : name + m);
+        return k % 2 == 0 ? LEFT : RIGHT;
+    }
+    return NO_SIDE;
+}
+
+/* True if two names differ only in the hemisphere at their beginning or end: lh_a and rh_a. */
+static bool is_other_hemisphere(const char *given, const char *name)
+{
+    char a[LONGEST + 1], b[LONGEST + 1];
+    for (int at_end = 0; at_end < 2; at_end++) {
+        const enum side s = split_side(given, at_end, a), t = split_side(name, at_end, b);
+        if (s != NO_SIDE && t != NO_SIDE && s != t && kn_edit_distance(a, b) == 0)
+            return true;
+    }
+    return false;
+}
+
 void kn_suggest(kn_suggestions *s, const char *name, size_t n)
 {
     enum { SHORTEST = 3, LETTERS_PER_EDIT = 4 };
@@ -70,7 +103,7 @@ void kn_suggest(kn_suggestions *s, const char *name, size_t n)
     bool shortened = letters >= SHORTEST && is_abbreviation(s->given, text);
     int d = shortened ? 1 : kn_edit_distance(s->given, text);
     if (letters == 0 || d > 1 + ((int)letters - 1) / LETTERS_PER_EDIT || d >= (int)letters ||
-        (s->n > 0 && d > s->distance))
+        (s->n > 0 && d > s->distance) || is_other_hemisphere(s->given, text))
         return;
     if (s->n == 0 || d < s->distance) {
         s->n = 0;

@@ -21,7 +21,8 @@ int kn_edit_distance(const char *given, const char *name);
 
 /* Adds the name (n bytes) to the suggestions if it is close to what was given: at most length/4
  * + 1 edits, or `given` (at least three letters) is its beginning. Only the closest names are
- * kept. */
+ * kept. A name that differs only in the hemisphere at its beginning or end (lh_a for rh_a, Left-a
+ * for Right-a, a_L for a_R) is another region, and is not added. */
 void kn_suggest(kn_suggestions *s, const char *name, size_t n);
 
 /* Calls kn_suggest for each of the words "a|b=1|c". */

@@ -106,7 +106,8 @@ static kn_status compare_images(kn_ctx *ctx, const char *name, const kn_space *s
         return kn_fail(ctx, KN_ERR_SHAPE,
                        "%s has %s per participant, but the model was trained on %s", name,
                        s->parts > 1 ? "two images" : "one image",
-                       expected->parts > 1 ? "two" : "one");
+                       expected->parts > 1 ? "two, such as left and right hemisphere; give both"
+                                           : "one");
     for (int k = 0; k < s->parts; k++) {
         const kn_image_part *p = &s->part[k], *e = &expected->part[k];
         KN_TRY(kn_geometry_compare(ctx, name, &p->geometry, "the model", &e->geometry));

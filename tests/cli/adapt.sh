@@ -151,11 +151,14 @@ check "... likewise" cmp a.adapt.tsv s.adapt.tsv
 
 # ---- refusals
 refused "a site of training" \
-    "known_people.csv: 2 of 2 participants are from a site that is already in the model (A), but only new sites can be added; exclude them with --where" \
+    "known_people.csv: 2 of 2 participants are from a site that is already in the model (A); use 'kronorm score' for them without adapting" \
     adapt m.safetensors -c known_people.csv -y known_maps.csv -o none.safetensors
 refused "a site that the model was adapted to" \
-    "ctrl_people.csv: 8 of 8 participants are from a site that is already in the model (Leeds), but only new sites can be added; exclude them with --where" \
+    "ctrl_people.csv: 8 of 8 participants are from a site that is already in the model (Leeds); use 'kronorm score' for them without adapting" \
     adapt a.safetensors -c ctrl_people.csv -y ctrl_maps.csv -o none.safetensors
+refused "sites of training among others" \
+    "both_people.csv: 80 of 88 participants are from a site that is already in the model (A, B, C, D), but only new sites can be added; exclude them with --where" \
+    adapt m.safetensors -c both_people.csv -y both_maps.csv -o none.safetensors
 kronorm fit -c train_people.csv -y train_maps.csv -o nobatch.safetensors --folds 5 --batch none -q
 refused "a model without a batch" \
     "nobatch.safetensors has no batch effect that could have new levels; fit again, with the column of sites in --batch" \

@@ -34,7 +34,7 @@ fit "text in the place of an image" "odd.txt line 3: text.nii: 6 bytes are too f
 cp whole.nii slope.nii
 patch slope.nii 112 '\0\0\200\177'
 with slope.nii
-fit "a slope without end" "odd.txt line 3: slope.nii: scl_slope is inf, but must be a finite number" -y odd.txt
+fit "a slope without end" "odd.txt line 3: slope.nii: the intensity scaling in the header (scl_slope) is inf, but must be a finite number; write the image again" -y odd.txt
 escape=$(printf 'a\033[31m\177\302\233b.nii')
 fit "control characters in a path, which a bracket makes a pattern" "a?[31m???b.nii: no file matches this pattern" -y "$escape"
 escape=$(printf 'a\033\177\302\233b.nii')

@@ -99,7 +99,7 @@ score "a covariate that is not there" \
     -c noage.csv -y thickness.csv
 cut -d, -f1-3 thickness.csv >half.csv
 score "a response that is not there to be scored" \
-    "half.csv has no column 'rh_a' (a response of the model); did you mean lh_a?" \
+    "half.csv has no column 'rh_a' (a response of the model); its columns are participant_id, lh_a, lh_b" \
     -c people.csv -y half.csv
 score "a label column that is not there" "people.csv has no column 'group' for --cases" \
     -c people.csv -y thickness.csv --cases group=patient

@@ -139,7 +139,7 @@ check "... and that is said" grep -qxF "kronorm change: warning: 1 participant o
 awk -F, 'BEGIN { OFS = "," } { print $0, NR == 1 ? "months" : $1 == "p2" && $2 == "ses-2" ? 40 : $1 == "p1" ? "n/a" : (substr($2, 5) - 1) * 12 }' visits.csv >months.csv
 works "another measure of time" change model.safetensors -c months.csv -y months.csv $how --interval months -o months
 check "... is the interval" test "$(cell months/change.tsv c01_ses-1_ses-2 interval) $(cell months/change.tsv p1_ses-1_ses-2 interval)" = "12 n/a"
-check "... and what is far from the reference's is warned of" grep -qxF "kronorm change: warning: the intervals of 1 pair are less than half or more than twice those of the reference (12 to 12 by months), so their changes are not comparable with it: p2_ses-1_ses-2" "$logs/err"
+check "... and what is far from the reference's is warned of" grep -qxF "kronorm change: warning: the interval of 1 pair is less than half or more than twice that of the reference (12 to 12, column months), so its change cannot be compared with the reference: p2_ses-1_ses-2" "$logs/err"
 sed '/^c02/s/,control,/,patient,/; /^c03,ses-2/s/,control,/,patient,/' visits.csv >mixed.csv
 works "who is a control at one visit only" change model.safetensors -c mixed.csv -y mixed.csv $how -o mixed
 check "... is none, with a warning" sh -c "test '$(cell mixed/change.tsv c03_ses-1_ses-2 reference)' = 0 && grep -qxF \

@@ -119,7 +119,7 @@ with moved.nii
 messy "another affine" refused "odd.txt line 3: moved.nii: row 1, column 4 of the affine is 8, but 76 in $first; resample the images to one space" -y odd.txt
 scaled endless.nii '\000\000\200\177'
 with endless.nii
-messy "an infinite slope" refused "odd.txt line 3: endless.nii: scl_slope is inf, but must be a finite number" -y odd.txt
+messy "an infinite slope" refused "odd.txt line 3: endless.nii: the intensity scaling in the header (scl_slope) is inf, but must be a finite number; write the image again" -y odd.txt
 cp whole.nii scan.mnc
 with scan.mnc
 messy "another extension" refused "odd.txt line 3: scan.mnc is not an image" -y odd.txt

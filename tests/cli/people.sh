@@ -130,7 +130,7 @@ check "a sum of kernels has the same covariates" test "$(cut -f 5- sum/scored_pa
 sed '2,4s/,[0-9]*,/,33,/' old_people.csv >older.csv
 awk -F, -v OFS=, 'NR == 4 || NR == 5 { $2 += 20 } 1' old_thickness.csv >moved.csv
 works "training ids with other covariates, or responses, or both" score model.safetensors -c older.csv -y moved.csv -o older
-check "... are told of" grep -qF "warning: 4 participants have IDs of training participants but other responses (2) or covariates (3) and are scored as new" "$logs/err"
+check "... are told of" grep -qF "warning: 4 participants have IDs of training participants, but other responses (2) or covariates (3); they are scored as new, with z-scores that are too small if they are the training participants" "$logs/err"
 "$KRONORM" score model.safetensors -c older.csv -y moved.csv --training-rows plain -o plainly -q
 check "... and scored as new" test "$(sed -n 2,5p older/z.csv)" = "$(sed -n 2,5p plainly/z.csv)"
 check "... the others as they were" test "$(tail -n 26 older/z.csv)" = "$(tail -n 26 old/z.csv)"

@@ -36,7 +36,7 @@ refused "a folder of score alone" 2 "scored was written by score; also name the 
 refused "a folder that is not there" 1 "nowhere: this folder does not exist; give a folder that score, cv or change wrote" \
     model.safetensors --scored nowhere
 mkdir empty
-refused "a folder without a summary" 1 "empty has no summary.json; give a folder that score, cv or change wrote" \
+refused "a folder without a summary" 1 "empty has no summary.json; either the run did not finish (run it again), or the folder is not from score, cv or change" \
     model.safetensors --scored empty
 refused "a folder of centiles" 1 \
     "curves: summary.json was written by another command; give a folder that score, cv or change wrote" model.safetensors --scored curves

@@ -52,7 +52,7 @@ if strace -f -qq -o /dev/null -e trace=rename -e inject=rename:signal=KILL:when=
     strace -f -qq -o /dev/null -e trace=rename -e inject=rename:signal=KILL:when=2 \
         "$KRONORM" score second.safetensors -c people.csv -y thickness.csv -o torn -q --force >"$logs/out" 2>&1
     refused "a run that was killed between two renames" \
-        "torn has no summary.json; give a folder that score, cv or change wrote" \
+        "torn has no summary.json; either the run did not finish (run it again), or the folder is not from score, cv or change" \
         report first.safetensors --scored torn -o torn.html
 else
     skip "a run that was killed between two renames" "strace cannot stop calls here"

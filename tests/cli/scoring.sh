@@ -141,6 +141,6 @@ works "joint optimisers may be told not to optimise" fit -c old_people.csv -y ol
 awk -F, -v OFS=, 'NR > 1 { for (i = 2; i <= NF; i++) $i += 20 } 1' old_thickness.csv >moved.csv
 works "a training id with other data is scored as new" score model.safetensors -c old_people.csv \
     -y moved.csv -o moved
-check "... with a warning" grep -q 'have IDs of training participants but other responses' "$logs/err"
+check "... with a warning" grep -q 'have IDs of training participants, but other responses' "$logs/err"
 check "... and found" awk -F '\t' 'NR > 1 && !($3 > 5) { exit 1 }' moved/abnormality.tsv
 done_testing

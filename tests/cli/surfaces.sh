@@ -71,7 +71,7 @@ check "sides that have no names" fit -y a.mgh,b.mgh -o plain.safetensors
 works "... have numbers" score plain.safetensors -c people.csv -y a.mgh,b.mgh -o plain -q
 check "... in their order" test "$(files plain)" = "z_1.mgh z_2.mgh "
 again() { refused "$1" "$2" score two.safetensors -c people.csv -o no -y "$3"; }
-again "one of two" "lh.all.mgh has one image per participant, but the model was trained on two" lh.all.mgh
+again "one of two" "lh.all.mgh has one image per participant, but the model was trained on two, such as left and right hemisphere; give both" lh.all.mgh
 again "the wrong way round" \
     "rh.all.mgh,lh.all.mgh: the image has 50 x 1 x 1 voxels instead of the 60 x 1 x 1 of the model; resample the images to one space" rh.all.mgh,lh.all.mgh
 cp lh.all.mgh lh.same.mgh && cp lh.all.mgh rh.same.mgh

@@ -1,8 +1,16 @@
 # Messages of the library as R conditions.
 
+# Advice on an option that R does not have, and its form in R.
+phrases <- c(
+  "use {match=common} to use only the IDs that are in both" = "omit the IDs that are not in both",
+  "use {match=common} to keep the IDs in all tables" = "omit the IDs that are not in all tables",
+  " or {match=common}" = "")
+
 # {missing=drop} is missing = "drop", {folds=0} is folds = 0, {force} is force = TRUE: how the
 # sentences of the library name options.
 spell <- function(sentence) {
+  for (phrase in names(phrases))
+    sentence <- gsub(phrase, phrases[[phrase]], sentence, fixed = TRUE)
   for (mark in unique(unlist(regmatches(sentence, gregexpr("\\{[a-z_]+(=[^}]*)?\\}", sentence))))) {
     inside <- substr(mark, 2, nchar(mark) - 1)
     key <- sub("=.*", "", inside)

@@ -160,6 +160,10 @@ stopifnot(all(is.finite(predict(m, d))))
 spell <- kronorm:::spell
 stopifnot(identical(spell("use {missing=drop} or {folds=0}"), "use missing = \"drop\" or folds = 0"))
 stopifnot(identical(spell("{force}; {over}: no; 'kronorm adapt'"), "force = TRUE; over: no; adapt()"))
+stopifnot(identical(spell("1 ID is not in b.txt: s2; use {match=common} to use only the IDs that are in both"),
+                    "1 ID is not in b.txt: s2; omit the IDs that are not in both"),
+          identical(spell("a is empty; use {match=common} to keep the IDs in all tables"), "a is empty; omit the IDs that are not in all tables"),
+          identical(spell("exclude it with {where} or {match=common}"), "exclude it with where"))
 
 # a warning of the library is one of R, and one that is an error leaves nothing behind
 f <- d

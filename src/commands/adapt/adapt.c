@@ -236,11 +236,13 @@ static kn_status check_known(kn_ctx *ctx, const work *w)
     if (known == 0)
         return KN_OK;
     return kn_fail(ctx, KN_ERR_DATA,
-                   "%s: %td of %td participants are from a %s that is already in the model (%s), "
-                   "but only new sites can be added; exclude them with {where}",
+                   "%s: %td of %td participants are from a %s that is already in the model (%s)%s",
                    kn_table_path(w->data->covariates), known, w->participants.n,
                    kn_clipped(w->model->encoding.column[w->model->batch.column[0]].name).text,
-                   list.text);
+                   list.text,
+                   known == w->participants.n
+                       ? "; use 'kronorm score' for them without adapting"
+                       : ", but only new sites can be added; exclude them with {where}");
 }
 
 /* ---- sites ---- */

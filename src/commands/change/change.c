@@ -429,10 +429,14 @@ static void log_intervals(kn_ctx *ctx, work *w)
         }
     if (w->info.far > 0)
         kn_log(ctx, KN_LOG_WARNING,
-               "the intervals of %td pair%s are less than half or more than twice those of the "
-               "reference (%g to %g by %s), so their changes are not comparable with it: %s",
-               w->info.far, w->info.far == 1 ? "" : "s", r->interval[0], r->interval[1],
-               w->visits.interval_name, list.text);
+               w->info.far == 1
+                   ? "the interval of %td pair is less than half or more than twice that of the "
+                     "reference (%g to %g, column %s), so its change cannot be compared with the "
+                     "reference: %s"
+                   : "the intervals of %td pairs are less than half or more than twice those of "
+                     "the reference (%g to %g, column %s), so their changes cannot be compared "
+                     "with the reference: %s",
+               w->info.far, r->interval[0], r->interval[1], w->visits.interval_name, list.text);
 }
 
 /* True if the first visits of pairs a and b are at the same site, by the names in the table. */

@@ -134,13 +134,16 @@ void kn_match_training_log(kn_ctx *ctx, kn_scores *s)
         s->n_changed += s->changed[i] != 0;
     }
     if (s->n_changed > 0)
-        kn_log(ctx, KN_LOG_WARNING,
-               "%td %s but other responses (%td) or covariates (%td) and "
-               "%s scored as new",
+        kn_log(ctx, KN_LOG_WARNING, "%td %s, but other responses (%td) or covariates (%td); %s",
                s->n_changed,
                s->n_changed == 1 ? "participant has the ID of a training participant"
                                  : "participants have IDs of training participants",
-               responses, covariates, s->n_changed == 1 ? "is" : "are");
+               responses, covariates,
+               s->n_changed == 1
+                   ? "this participant is scored as new, with z-scores that are too small if it is "
+                     "the training participant"
+                   : "they are scored as new, with z-scores that are too small if they are the "
+                     "training participants");
 }
 
 kn_status kn_match_training(kn_ctx *ctx, kn_scores *s, const kn_sample *p)

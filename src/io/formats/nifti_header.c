@@ -223,8 +223,10 @@ static kn_status take_scaling(kn_ctx *ctx, const char *name, const raw_fields *r
     if (raw->slope == 0 || isnan(raw->slope)) /* NIfTI: not scaled */
         return KN_OK;
     if (isinf(raw->slope))
-        return kn_fail(ctx, KN_ERR_FORMAT, "%s: scl_slope is %g, but must be a finite number", name,
-                       raw->slope);
+        return kn_fail(ctx, KN_ERR_FORMAT,
+                       "%s: the intensity scaling in the header (scl_slope) is %g, but must be a "
+                       "finite number; write the image again",
+                       name, raw->slope);
     if (!isfinite(raw->inter))
         return kn_fail(ctx, KN_ERR_FORMAT, "%s: scl_slope is %g but scl_inter is not finite", name,
                        raw->slope);

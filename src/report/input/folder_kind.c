@@ -28,7 +28,10 @@ static kn_status read_summary(kn_ctx *ctx, kn_report_input *m)
     if (access(m->dir, F_OK) != 0)
         return kn_fail(ctx, KN_ERR_IO, "%s: this folder does not exist; %s", m->dir, EXPECTED);
     if (access(path, F_OK) != 0)
-        return kn_fail(ctx, KN_ERR_IO, "%s has no summary.json; %s", m->dir, EXPECTED);
+        return kn_fail(ctx, KN_ERR_IO,
+                       "%s has no summary.json; either the run did not finish (run it again), or "
+                       "the folder is not from score, cv or change",
+                       m->dir);
     KN_TRY(kn_byte_source_open(ctx, path, &file));
     KN_TRY(kn_arena_alloc(ctx, &m->arena, file.size + 1, 1, &text));
     KN_TRY(kn_byte_source_read(ctx, &file, 0, file.size, text));

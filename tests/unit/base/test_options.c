@@ -339,7 +339,16 @@ static void only_close_names_are_suggested(void **state)
                  {"x", "a|b", ""},
                  {"lh_*_thicknes", "lh_a_thickness=1|lh_b_thickness=2|age",
                   "; did you mean --lh_a_thickness, --lh_b_thickness?"},
-                 {"a1", "a2|a3|a4|a5", "; did you mean --a2, --a3, --a4?"}};
+                 {"a1", "a2|a3|a4|a5", "; did you mean --a2, --a3, --a4?"},
+                 {"rh_a", "lh_a", ""},
+                 {"rh_insula", "lh_insula|rh_insulla", "; did you mean --rh_insulla?"},
+                 {"Right-Accumbens-area", "Left-Accumbens-area", ""},
+                 {"RightHippocampus", "lefthippocampus", ""},
+                 {"insula_L", "insula_R|insula.L", "; did you mean --insula.L?"},
+                 {"cortex_volume_right", "cortex_volume_left", ""},
+                 {"lh_*_thickness", "rh_a_thickness", ""},
+                 {"group_a", "group_b", "; did you mean --group_b?"},
+                 {"ruler_1", "luler_1", "; did you mean --luler_1?"}};
     for (size_t k = 0; k < sizeof CASES / sizeof *CASES; k++) {
         kn_suggestions near = {.given = CASES[k].given};
         char text[KN_SUGGESTION_TEXT];

@@ -129,7 +129,8 @@ static void a_bad_header_is_a_sentence(void **state)
     cube();
     setf(SLOPE, -INFINITY);
     assert_sentence(ctx, open_bytes(ctx, n, &image), KN_ERR_FORMAT,
-                    "x.nii: scl_slope is -inf, but must be a finite number");
+                    "x.nii: the intensity scaling in the header (scl_slope) is -inf, but must be a "
+                    "finite number; write the image again");
     cube();
     setf(SLOPE, 2);
     setf(INTER, INFINITY);

@@ -10,8 +10,10 @@ static void other_folders_are_refused(void **state)
     assert_sentence(ctx, kn_report_input_open(ctx, NULL, NULL, &m), KN_ERR_ARGUMENT,
                     "there is neither a model nor a folder; give a model or {scored}");
     assert_int_equal(mkdir("out", 0777), 0);
-    assert_sentence(ctx, kn_report_input_open(ctx, model, "out", &m), KN_ERR_IO,
-                    "out has no summary.json; give a folder that score, cv or change wrote");
+    assert_sentence(
+        ctx, kn_report_input_open(ctx, model, "out", &m), KN_ERR_IO,
+        "out has no summary.json; either the run did not finish (run it again), or the folder "
+        "is not from score, cv or change");
     scratch_text("out/summary.json", "{\"over\": \"age\"}");
     assert_sentence(ctx, kn_report_input_open(ctx, model, "out", &m), KN_ERR_DATA,
                     "out: summary.json was written by another command; give a folder that score, "
