@@ -290,7 +290,7 @@ static void adapting_twice_is_adapting_at_once(void **state)
     }
     assert_sentence(ctx, visitors_adapt(ctx, b, &both, &none), KN_ERR_DATA,
                     "covariates: 13 of 13 participants are from a site that is already in the "
-                    "model (n1, n2), but only new sites can be added; exclude them with {where}");
+                    "model (n1, n2); use 'kronorm score' for them without adapting");
     kn_model_free(a), kn_model_free(b), kn_model_free(c);
     visitors_free(&one), visitors_free(&two), visitors_free(&both);
     study_free(&s);
