@@ -20,10 +20,10 @@ INPUTS = {
     "latency": (2e-5, "s", "assumed", "of a message, log2 R of which a meeting takes"),
     "calls": (210, "", "measured", "operations between ranks: 208 at 6000 x 8192 from an array, 4 ranks (bench/ranks.py)"),
     "eigen": (5.9, "s", "measured, prototype", "the 12 eigenproblems of the deviance on one thread, N = 10,000; dealt to ranks"),
-    "search": (2.1e-4, "s a person", "measured, prototype", "search on one thread, 1.1 to 1.4 s at N = 6000, P = 20; the first rank's alone"),
+    "search": (2.1e-4, "s per participant", "measured, prototype", "search on one thread, 1.1 to 1.4 s at N = 6000, P = 20; the first rank's alone"),
     "search_gain": (8, "", "assumed", "what 64 cores bring in it"),
     "P": (100, "", "assumed", "components"),
-    "S": (2000, "", "of the program", "people of the reference"),
+    "S": (2000, "", "of the program", "participants of the reference"),
     "K": (128, "", "of the program", "directions of the deviance"),
     "m": (157, "", "measured, prototype", "rank of R0 that gives 1e-12 for a smooth effect of age and sites"),
 }
